@@ -1,0 +1,23 @@
+//! The vocabulary of Comity: names, ids, times, tokens and limits.
+//!
+//! Nothing here reads a clock, a file, a socket or a database. Text from outside becomes one of
+//! these types at the border and is valid from there on.
+
+pub mod agent_name;
+pub mod id;
+pub mod json;
+pub mod limits;
+pub mod project;
+pub mod role;
+pub mod suggest;
+pub mod text;
+pub mod time;
+pub mod token;
+
+pub use agent_name::AgentName;
+pub use id::{AgentId, ProjectId, Seq, TokenId};
+pub use project::{GuardAway, GuardMode, ProjectKey, Slug};
+pub use role::{Right, Role};
+pub use text::{Line, Prose};
+pub use time::{LeaseTime, Span, Timestamp};
+pub use token::{TokenHash, TokenSecret};

@@ -1,0 +1,74 @@
+//! Every bound of the system, in one place; passing one is a clear error.
+
+/// Bytes of a project key.
+pub const PROJECT_KEY_BYTES_MAX: usize = 1_024;
+/// Bytes of a derived slug, before the number that makes it unique.
+pub const SLUG_BYTES_MAX: usize = 48;
+/// Bytes of a one-line label: display names, programs, models, capabilities.
+pub const LABEL_BYTES_MAX: usize = 128;
+/// Bytes of an agent's task, status and focus.
+pub const TASK_BYTES_MAX: usize = 4_096;
+/// Characters of an agent's name.
+pub const AGENT_NAME_CHARS_MAX: usize = 64;
+/// Capabilities of one agent.
+pub const CAPABILITIES_MAX: usize = 32;
+/// Bytes of an agent's metadata as JSON.
+pub const METADATA_BYTES_MAX: usize = 16 * 1_024;
+/// Bytes of an idempotency key.
+pub const IDEMPOTENCY_KEY_BYTES_MAX: usize = 128;
+/// Bytes of a correlation id.
+pub const CORRELATION_BYTES_MAX: usize = 128;
+/// How long an idempotency answer is kept, on the lease clock.
+pub const IDEMPOTENCY_KEEP_US: i64 = 24 * 60 * 60 * 1_000_000;
+
+/// Items of a page when the caller does not say.
+pub const PAGE_DEFAULT: u32 = 50;
+/// Items of the largest page.
+pub const PAGE_MAX: u32 = 500;
+
+/// Events one command may emit.
+pub const EVENTS_PER_COMMAND_MAX: u32 = 10_000;
+/// Commands in one batch of the writer.
+pub const BATCH_MAX: usize = 64;
+/// Commands in one batch on PostgreSQL: a backend caches 64 subtransactions.
+pub const BATCH_MAX_POSTGRES: usize = 60;
+/// How long a batch may grow.
+pub const BATCH_US_MAX: u64 = 5_000;
+/// Commands waiting for the writer.
+pub const QUEUE_MAX: usize = 4_096;
+/// Commands of one caller waiting for the writer.
+pub const QUEUE_PER_CALLER_MAX: usize = 1_024;
+/// Queries waiting for a reader.
+pub const READ_QUEUE_MAX: usize = 4_096;
+/// Reader threads when the configuration does not say.
+pub const READER_THREADS: usize = 4;
+/// The longest life of a read snapshot.
+pub const READ_US_MAX: u64 = 5_000_000;
+/// Attempts at a batch that lost against another server (40001, 40P01).
+pub const BATCH_RETRIES_MAX: u32 = 10;
+/// How long the writer tries to get a lost database connection back for one batch.
+pub const RECONNECT_US_MAX: u64 = 5_000_000;
+
+/// Statements a connection keeps prepared.
+pub const STATEMENT_CACHE_MAX: usize = 512;
+/// Bytes that must stay free on the data disk; below it writes are refused.
+pub const DISK_RESERVE_BYTES: u64 = 64 * 1_024 * 1_024;
+/// Bytes of write-ahead log at which the writer checkpoints even under load.
+pub const WAL_BYTES_MAX: u64 = 64 * 1_024 * 1_024;
+/// Links of the hash chain checked at every start.
+pub const CHAIN_LINKS_AT_START: i64 = 1_000;
+/// Events read from the log at a time by whoever folds or checks it.
+pub const LOG_PAGE: i64 = 1_000;
+
+/// How seldom an agent's presence is written to disk.
+pub const PRESENCE_FLUSH_US: i64 = 10_000_000;
+/// Agents whose presence is kept in memory.
+pub const PRESENCE_MAX: usize = 100_000;
+/// The grace before a silent holder may be forced, when the project does not say.
+pub const GRACE_US_DEFAULT: i64 = 15 * 60 * 1_000_000;
+/// The longest grace a project may set.
+pub const GRACE_US_MAX: i64 = 7 * 24 * 60 * 60 * 1_000_000;
+/// Active leases of one agent, when the project does not say.
+pub const LEASES_PER_AGENT_DEFAULT: i64 = 1_000;
+/// The largest number of active leases a project may allow one agent.
+pub const LEASES_PER_AGENT_MAX: i64 = 100_000;

@@ -1,0 +1,69 @@
+//! Gives an agent a new token and revokes the old ones.
+
+use comity_domain::{Role, Slug, TokenSecret};
+use serde::{Deserialize, Serialize};
+
+use super::retire::{own_or_operators, revoke_tokens};
+use super::table::AgentRef;
+use crate::actor::Party;
+use crate::command::{Command, Issued, Stop};
+use crate::project::ProjectRef;
+use crate::token::Token;
+use crate::token::create::{Owner, issue};
+use crate::tx::WriteTx;
+
+/// Makes a new token for an agent; the old ones are good no more.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RotateToken {
+    /// The agent's name or number.
+    pub agent: AgentRef,
+    /// The project's key or slug, where the agent is given by name.
+    #[serde(default)]
+    pub project: Option<ProjectRef>,
+}
+
+/// The new token; its secret is told once and stored nowhere.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct RotatedToken {
+    /// Everything but the secret.
+    pub token: Token,
+    /// The project's slug.
+    pub project: Slug,
+    /// The agent's name.
+    pub agent: String,
+    /// The secret; `None` in a replayed answer.
+    #[serde(skip)]
+    pub secret: Option<TokenSecret>,
+}
+
+impl Command for RotateToken {
+    const NAME: &'static str = "rotate_token";
+    const WHO: &'static [Party] = &[Party::Operator, Party::Agent];
+    type Answer = RotatedToken;
+
+    fn decide(&self, tx: &mut WriteTx<'_, '_>) -> Result<RotatedToken, Stop> {
+        let agent = own_or_operators(tx, self.project.as_ref(), &self.agent)?;
+        revoke_tokens(tx, agent.id, agent.project_id)?;
+        let owner = Owner {
+            role: Role::Agent,
+            project: Some(agent.project_id),
+            agent: Some(agent.id),
+            name: agent.name.clone(),
+        };
+        let made = issue(tx, owner)?;
+        Ok(RotatedToken {
+            token: made.token,
+            agent: agent.name,
+            project: agent.project,
+            secret: made.secret,
+        })
+    }
+
+    fn issued(answer: &RotatedToken) -> Option<Issued> {
+        Some(Issued {
+            secret: answer.secret.clone()?,
+            agent: Some((answer.project.clone(), answer.agent.clone())),
+        })
+    }
+}

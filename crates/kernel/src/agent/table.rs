@@ -1,0 +1,298 @@
+//! Agents: reading rows.
+
+use std::collections::BTreeSet;
+use std::fmt;
+
+use comity_domain::suggest::nearest;
+use comity_domain::{AgentId, AgentName, ProjectId, Right, Slug, Timestamp};
+use serde::{Deserialize, Deserializer, Serialize, de};
+use serde_json::{Map, Value};
+
+use super::event::Profile;
+use crate::actor::Actor;
+use crate::error::Error;
+use crate::params;
+use crate::presence::Presence;
+use crate::store::{Row, StoreError};
+use crate::tx::Read;
+
+/// An agent as callers see it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Agent {
+    /// Its number.
+    pub id: AgentId,
+    /// Its project's slug.
+    pub project: Slug,
+    /// Its project's number.
+    pub project_id: ProjectId,
+    /// Its name.
+    pub name: String,
+    /// What it says of itself, and what it was given.
+    #[serde(flatten)]
+    pub profile: Profile,
+    /// When it was registered.
+    pub created_at: Timestamp,
+    /// When it was retired.
+    pub retired_at: Option<Timestamp>,
+    /// How many events it has.
+    pub revision: i64,
+}
+
+/// An agent with its last sign of life.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct AgentSeen {
+    /// The agent.
+    #[serde(flatten)]
+    pub agent: Agent,
+    /// When it was last heard of; registering counts.
+    pub last_seen: Timestamp,
+    /// What it says it is.
+    pub status: String,
+    /// What it says it works on.
+    pub focus: String,
+}
+
+/// An agent as a caller names it: by name or by number.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum AgentRef {
+    /// By number.
+    Id(AgentId),
+    /// By name, in the project at hand.
+    Name(AgentName),
+}
+
+impl fmt::Display for AgentRef {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Id(id) => id.fmt(f),
+            Self::Name(name) => name.fmt(f),
+        }
+    }
+}
+
+impl Serialize for AgentRef {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Id(id) => id.serialize(serializer),
+            Self::Name(name) => name.serialize(serializer),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for AgentRef {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let id = |number: i64| match number {
+            1.. => Ok(Self::Id(AgentId::new(number))),
+            _ => Err(de::Error::custom("must be an agent's name or its number")),
+        };
+        match Value::deserialize(deserializer)? {
+            Value::Number(number) => id(number.as_i64().unwrap_or_default()),
+            // A name holds a letter, so digits alone can only be a number.
+            Value::String(text) => match text.parse() {
+                Ok(number) => id(number),
+                Err(_) => AgentName::parse(&text)
+                    .map(Self::Name)
+                    .map_err(de::Error::custom),
+            },
+            _ => Err(de::Error::custom("must be an agent's name or its number")),
+        }
+    }
+}
+
+/// Returns the agent with this number.
+pub fn by_id(read: &mut impl Read, id: AgentId) -> Result<Option<Agent>, StoreError> {
+    let found = read.row(
+        "select a.id, p.slug, a.project_id, a.name, a.program, a.model, a.task, a.metadata,
+            a.orchestrate, a.created_at, a.retired_at, a.revision
+         from agent a join project p on p.id = a.project_id where a.id = ?1",
+        params![id],
+        agent,
+    )?;
+    with_capabilities(read, found)
+}
+
+/// Returns the agent with this name in a project; case does not matter.
+pub fn by_name(
+    read: &mut impl Read,
+    project: ProjectId,
+    name: &AgentName,
+) -> Result<Option<Agent>, StoreError> {
+    let found = read.row(
+        "select a.id, p.slug, a.project_id, a.name, a.program, a.model, a.task, a.metadata,
+            a.orchestrate, a.created_at, a.retired_at, a.revision
+         from agent a join project p on p.id = a.project_id
+         where a.project_id = ?1 and a.name_folded = ?2",
+        params![project, &name.folded()],
+        agent,
+    )?;
+    with_capabilities(read, found)
+}
+
+/// A page of agents with the presence that was flushed; what is newer is in memory.
+pub(crate) fn page(
+    read: &mut impl Read,
+    project: ProjectId,
+    after: i64,
+    limit: i64,
+) -> Result<Vec<AgentSeen>, StoreError> {
+    let agents = read.rows(
+        "select a.id, p.slug, a.project_id, a.name, a.program, a.model, a.task, a.metadata,
+            a.orchestrate, a.created_at, a.retired_at, a.revision,
+            coalesce(s.seen_at, a.created_at), coalesce(s.status, ''), coalesce(s.focus, '')
+         from agent a join project p on p.id = a.project_id
+         left join presence s on s.agent_id = a.id
+         where a.project_id = ?1 and a.id > ?2 order by a.id limit cast(?3 as bigint)",
+        params![project, after, limit],
+        seen,
+    )?;
+    complete(read, agents)
+}
+
+/// One agent with its last sign of life.
+pub(crate) fn seen_by_id(read: &mut impl Read, id: AgentId) -> Result<Option<AgentSeen>, StoreError> {
+    let agents = read.rows(
+        "select a.id, p.slug, a.project_id, a.name, a.program, a.model, a.task, a.metadata,
+            a.orchestrate, a.created_at, a.retired_at, a.revision,
+            coalesce(s.seen_at, a.created_at), coalesce(s.status, ''), coalesce(s.focus, '')
+         from agent a join project p on p.id = a.project_id
+         left join presence s on s.agent_id = a.id
+         where a.id = ?1",
+        params![id],
+        seen,
+    )?;
+    Ok(complete(read, agents)?.into_iter().next())
+}
+
+/// Counts a project's agents: those that are not retired, and those that are.
+pub fn counts(read: &mut impl Read, project: ProjectId) -> Result<(i64, i64), StoreError> {
+    read.one(
+        "select count(*) - count(retired_at), count(retired_at) from agent where project_id = ?1",
+        params![project],
+        |row| Ok((row.take()?, row.take()?)),
+    )
+}
+
+/// Returns the number for the next agent.
+pub fn next_id(read: &mut impl Read) -> Result<AgentId, StoreError> {
+    read.one("select coalesce(max(id), 0) + 1 from agent", &[], Row::take)
+}
+
+/// Finds the agent a request means, in the project at hand.
+///
+/// Ids count over the workspace, so an id of another project is not found (S20).
+pub fn resolve(
+    read: &mut impl Read,
+    actor: &Actor,
+    project: Option<ProjectId>,
+    named: &AgentRef,
+) -> Result<Agent, Error> {
+    let project = actor.project().or(project);
+    let found = match (named, project) {
+        (AgentRef::Id(id), _) => by_id(read, *id)?,
+        (AgentRef::Name(name), Some(project)) => by_name(read, project, name)?,
+        (AgentRef::Name(_), None) => return Err(Error::invalid("project", "is missing")),
+    };
+    let visible = |agent: &Agent| project.is_none_or(|project| project == agent.project_id);
+    if let Some(agent) = found.filter(visible) {
+        return Ok(agent);
+    }
+    let near = match project {
+        Some(project) => near_name(read, project, &named.to_string())?,
+        None => None,
+    };
+    Err(Error::NotFound {
+        kind: "agent",
+        name: named.to_string(),
+        near,
+    })
+}
+
+fn near_name(
+    read: &mut impl Read,
+    project: ProjectId,
+    wanted: &str,
+) -> Result<Option<String>, StoreError> {
+    let names = read.rows(
+        "select name from agent where project_id = ?1 and retired_at is null
+         order by id desc limit 500",
+        params![project],
+        Row::take::<String>,
+    )?;
+    Ok(nearest(wanted, names.iter().map(String::as_str)).map(ToOwned::to_owned))
+}
+
+fn agent(row: &mut Row) -> Result<Agent, StoreError> {
+    Ok(Agent {
+        id: row.take()?,
+        project: Slug::from_stored(row.take()?),
+        project_id: row.take()?,
+        name: row.take()?,
+        profile: Profile {
+            program: row.take()?,
+            model: row.take()?,
+            task: row.take()?,
+            capabilities: BTreeSet::new(),
+            metadata: metadata(row)?,
+            rights: match row.take()? {
+                true => BTreeSet::from([Right::Orchestrate]),
+                false => BTreeSet::new(),
+            },
+        },
+        created_at: row.take()?,
+        retired_at: row.take()?,
+        revision: row.take()?,
+    })
+}
+
+fn metadata(row: &mut Row) -> Result<Map<String, Value>, StoreError> {
+    serde_json::from_str(&row.take::<String>()?).map_err(|_| StoreError::Shape("a JSON object"))
+}
+
+fn seen(row: &mut Row) -> Result<AgentSeen, StoreError> {
+    Ok(AgentSeen {
+        agent: agent(row)?,
+        last_seen: row.take()?,
+        status: row.take()?,
+        focus: row.take()?,
+    })
+}
+
+fn with_capabilities(
+    read: &mut impl Read,
+    agent: Option<Agent>,
+) -> Result<Option<Agent>, StoreError> {
+    let Some(mut agent) = agent else {
+        return Ok(None);
+    };
+    agent.profile.capabilities = capabilities(read, agent.id)?;
+    Ok(Some(agent))
+}
+
+fn capabilities(read: &mut impl Read, agent: AgentId) -> Result<BTreeSet<String>, StoreError> {
+    let rows = read.rows(
+        "select capability from agent_capability where agent_id = ?1",
+        params![agent],
+        Row::take::<String>,
+    )?;
+    Ok(rows.into_iter().collect())
+}
+
+/// Adds capabilities, and the signs of life that are not flushed yet.
+fn complete(read: &mut impl Read, agents: Vec<AgentSeen>) -> Result<Vec<AgentSeen>, StoreError> {
+    let complete = |mut seen: AgentSeen| {
+        seen.agent.profile.capabilities = capabilities(read, seen.agent.id)?;
+        heard_since(&mut seen, read.presence());
+        Ok(seen)
+    };
+    agents.into_iter().map(complete).collect()
+}
+
+fn heard_since(seen: &mut AgentSeen, presence: &Presence) {
+    if let Some(heard) = presence.of(seen.agent.id)
+        && seen.last_seen <= heard.at
+    {
+        seen.last_seen = heard.at;
+        seen.status = heard.status.unwrap_or(std::mem::take(&mut seen.status));
+        seen.focus = heard.focus.unwrap_or(std::mem::take(&mut seen.focus));
+    }
+}

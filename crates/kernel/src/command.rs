@@ -1,0 +1,55 @@
+//! A command: a wish as data, decided in one write transaction.
+
+use comity_domain::{Slug, TokenSecret};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::actor::Party;
+use crate::error::Error;
+use crate::tx::WriteTx;
+
+/// One kind of wish to change something.
+///
+/// `decide` may be run more than once for one answer: when its batch is repeated one by one, or
+/// after another server won. So it takes `&self`, and everything it needs from outside comes from
+/// the transaction.
+pub trait Command: Serialize + Send + 'static {
+    /// The operation's name on every surface.
+    const NAME: &'static str;
+    /// Who may wish it.
+    const WHO: &'static [Party];
+    /// What it answers; secrets in it are `#[serde(skip)]`, for the answer is stored (C2).
+    type Answer: Serialize + DeserializeOwned + Send + 'static;
+
+    /// Reads, decides and emits.
+    fn decide(&self, tx: &mut WriteTx<'_, '_>) -> Result<Self::Answer, Stop>;
+
+    /// Returns the token that the answer holds, for the surface to hand over once.
+    fn issued(_answer: &Self::Answer) -> Option<Issued> {
+        None
+    }
+}
+
+/// A token on its way to its owner.
+#[derive(Clone, Debug)]
+pub struct Issued {
+    /// The token.
+    pub secret: TokenSecret,
+    /// The project's slug and the name of the agent it belongs to, if it does.
+    pub agent: Option<(Slug, String)>,
+}
+
+/// The two ends of a decision that are not done.
+#[derive(Clone, Debug)]
+pub enum Stop {
+    /// Refused: the events emitted so far stand, a part of history.
+    Refused(Error),
+    /// Failed: everything the command did is undone.
+    Failed(Error),
+}
+
+impl<E: Into<Error>> From<E> for Stop {
+    fn from(error: E) -> Self {
+        Self::Failed(error.into())
+    }
+}

@@ -1,0 +1,216 @@
+//! Verifies a database: chain, fold, revisions, soundness. It never repairs.
+
+use std::time::Duration;
+
+use comity_domain::limits::CHAIN_LINKS_AT_START;
+use comity_domain::{Seq, token};
+use serde::Serialize;
+
+use crate::ambient::Ambient;
+use crate::error::Error;
+use crate::log::chain::Chain;
+use crate::log::state_hash::state_hash;
+use crate::log::{SubjectKind, fold, table};
+use crate::params;
+use crate::presence::Presence;
+use crate::store::migrate::{MIGRATIONS, migrate_sqlite};
+use crate::store::sqlite::{SqliteFile, SqliteWriter};
+use crate::store::{Head, ReadEngine, WriteEngine};
+use crate::tx::{Read, Snapshot, Tip};
+
+/// What a doctor found.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Findings {
+    /// Whether every check passed.
+    pub ok: bool,
+    /// The hash over everything the log projects.
+    pub state_hash: String,
+    /// The sequence number it was taken at.
+    pub seq: Seq,
+    /// The checks, one by one.
+    pub checks: Vec<Check>,
+}
+
+/// One check.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Check {
+    /// What was checked.
+    pub name: &'static str,
+    /// Whether it passed.
+    pub ok: bool,
+    /// What was found.
+    pub detail: String,
+}
+
+impl Check {
+    pub(crate) fn new(name: &'static str, found: Result<String, Error>) -> Self {
+        match found {
+            Ok(detail) => Self {
+                name,
+                ok: true,
+                detail,
+            },
+            Err(error) => Self {
+                name,
+                ok: false,
+                detail: error.to_string(),
+            },
+        }
+    }
+}
+
+/// Examines a snapshot of a database; the log is folded into a database in memory.
+pub(crate) fn examine(
+    engine: &mut dyn ReadEngine,
+    ambient: &Ambient,
+    more: Vec<Check>,
+) -> Result<Findings, Error> {
+    let head = engine.begin()?;
+    let presence = Presence::default();
+    let tip = tip_of(&head);
+    let mut snapshot = Snapshot::unserved(&mut *engine, &presence, tip);
+    let found = state_hash(&mut snapshot)?;
+    let mut checks = more;
+    let folded = folded_hash(&mut snapshot, &head, ambient);
+    let chained = folded.as_ref().map(drop).map_err(Clone::clone);
+    checks.push(Check::new(
+        "chain",
+        chained.map(|()| format!("{} events", head.seq)),
+    ));
+    let fold = folded.and_then(|folded| match folded == found {
+        true => Ok("the tables are what the log says".to_owned()),
+        false => Err(Error::Damaged {
+            what: format!("the tables hash to {found}, the log folds to {folded}"),
+        }),
+    });
+    checks.push(Check::new("fold", fold));
+    checks.push(Check::new("revisions", revisions(&mut snapshot)));
+    engine.end();
+    Ok(Findings {
+        ok: checks.iter().all(|check| check.ok),
+        state_hash: found,
+        seq: head.seq,
+        checks,
+    })
+}
+
+/// Follows the chain, folds the log, and hashes what came out.
+fn folded_hash(
+    snapshot: &mut Snapshot<'_>,
+    head: &Head,
+    ambient: &Ambient,
+) -> Result<String, Error> {
+    let mut scratch = SqliteWriter::in_memory()?;
+    migrate_sqlite(&scratch, MIGRATIONS, ambient, None)?;
+    let chain = fold::pages(snapshot, head.seq, |page| fold::replay(&mut scratch, page))?;
+    chain
+        .ends_at(head.seq, &head.hash)
+        .map_err(|what| Error::Damaged { what })?;
+    scratch.begin()?;
+    let presence = Presence::default();
+    let mut folded = Snapshot::unserved(&mut scratch, &presence, tip_of(head));
+    let hash = state_hash(&mut folded)?;
+    scratch.rollback();
+    Ok(hash)
+}
+
+/// Compares every entity's revision with the number of its events (C1).
+fn revisions(read: &mut impl Read) -> Result<String, Error> {
+    for kind in SubjectKind::ALL {
+        let sql = match kind {
+            SubjectKind::Project => {
+                "select t.id from project t where t.revision <>
+                    (select count(*) from event e where e.subject_type = ?1 and e.subject_id = t.id)"
+            }
+            SubjectKind::Agent => {
+                "select t.id from agent t where t.revision <>
+                    (select count(*) from event e where e.subject_type = ?1 and e.subject_id = t.id)"
+            }
+            SubjectKind::Token => {
+                "select t.id from token t where t.revision <>
+                    (select count(*) from event e where e.subject_type = ?1 and e.subject_id = t.id)"
+            }
+        };
+        let wrong = read.row(sql, params![kind.as_str()], |row| row.take::<i64>())?;
+        if let Some(id) = wrong {
+            return Err(Error::Damaged {
+                what: format!("the revision of {} {id} is not the number of its events", kind.as_str()),
+            });
+        }
+    }
+    Ok("each is the number of its events".to_owned())
+}
+
+/// Checks at start what can be checked quickly: the head, and the last links of the chain (A12).
+pub(crate) fn examine_tail(engine: &mut dyn ReadEngine) -> Result<Head, Error> {
+    let head = engine.begin()?;
+    let presence = Presence::default();
+    let mut snapshot = Snapshot::unserved(&mut *engine, &presence, tip_of(&head));
+    let checked = tail(&mut snapshot, &head);
+    engine.end();
+    checked.map(|()| head)
+}
+
+fn tail(snapshot: &mut Snapshot<'_>, head: &Head) -> Result<(), Error> {
+    let damaged = |what| Error::Damaged { what };
+    let from = Seq::new(head.seq.get() - CHAIN_LINKS_AT_START - 1);
+    let links = table::page(snapshot, from, CHAIN_LINKS_AT_START + 2)?;
+    let mut links = links.iter();
+    let mut chain = Chain::from_start();
+    if from.get() >= 0 {
+        // The oldest link read is taken on trust; everything behind it is verified.
+        let Some(oldest) = links.next() else {
+            return Err(damaged(format!("the head says {}, the log is empty", head.seq)));
+        };
+        chain = Chain::behind(oldest);
+    }
+    for event in links {
+        chain.follow(event).map_err(damaged)?;
+    }
+    chain.ends_at(head.seq, &head.hash).map_err(damaged)
+}
+
+/// Examines a finished copy of a SQLite database.
+pub(crate) fn examine_copy(copy: &SqliteFile, ambient: &Ambient) -> Result<Findings, Error> {
+    let mut reader = copy.open_reader(Duration::MAX)?;
+    let sound = |sql: &str, name: &str| {
+        let answer: String = reader
+            .connection()
+            .query_row(sql, [], |row| row.get(0))
+            .map_err(crate::store::sqlite::classify)?;
+        match answer.as_str() {
+            "ok" => Ok(format!("{name} found nothing")),
+            _ => Err(Error::Damaged { what: answer }),
+        }
+    };
+    let checks = vec![
+        Check::new("integrity", sound("pragma integrity_check(1)", "integrity_check")),
+        Check::new("references", references(reader.connection())),
+    ];
+    examine(&mut reader, ambient, checks)
+}
+
+fn references(conn: &rusqlite::Connection) -> Result<String, Error> {
+    let dangling = conn
+        .prepare("pragma foreign_key_check")
+        .and_then(|mut check| check.exists([]))
+        .map_err(crate::store::sqlite::classify)?;
+    match dangling {
+        false => Ok("every reference has its row".to_owned()),
+        true => Err(Error::Damaged {
+            what: "a row refers to one that is not there".to_owned(),
+        }),
+    }
+}
+
+pub(crate) const fn tip_of(head: &Head) -> Tip {
+    Tip {
+        seq: head.seq,
+        hash: head.hash,
+    }
+}
+
+/// Names a fresh file beside others, for a copy that is looked at and removed.
+pub(crate) fn scratch_name(ambient: &Ambient) -> String {
+    format!("doctor-{}.db", token::to_hex(&ambient.random::<8>()))
+}

@@ -1,0 +1,342 @@
+//! The one error of the kernel: a code for programs, a sentence and a next step for people.
+
+use comity_domain::json::{FieldError, NotJson};
+use serde_json::{Map, Value, json};
+
+use crate::store::{Cause, StoreError};
+
+/// Why an operation was not done.
+#[derive(Clone, Debug, thiserror::Error)]
+pub enum Error {
+    /// The request is not JSON.
+    #[error("the request is not JSON: {reason}")]
+    NotJson {
+        /// What and where.
+        reason: String,
+    },
+    /// A field of the request breaks a rule.
+    #[error("`{field}` {rule}")]
+    Invalid {
+        /// The field, as a path.
+        field: String,
+        /// The rule it breaks.
+        rule: String,
+    },
+    /// No or a bad credential: unknown, wrong and revoked tokens look the same (S19).
+    #[error("the credential is missing, unknown, wrong or revoked")]
+    Unauthorized,
+    /// The credential is good but not for this.
+    #[error("{reason}")]
+    Forbidden {
+        /// Who may not do what.
+        reason: String,
+    },
+    /// There is no such thing, or the caller may not see it.
+    #[error("there is no {kind} `{name}`")]
+    NotFound {
+        /// The kind of thing.
+        kind: &'static str,
+        /// What the caller called it.
+        name: String,
+        /// A name that is close, if there is one the caller may see.
+        near: Option<String>,
+    },
+    /// The name belongs to an agent whose token was not presented.
+    #[error("the name `{name}` is taken by agent {agent}")]
+    NameTaken {
+        /// The name as its owner spells it.
+        name: String,
+        /// Its owner.
+        agent: i64,
+    },
+    /// The agent is retired: its name stays, it takes part no more.
+    #[error("agent `{name}` is retired")]
+    AgentRetired {
+        /// The agent's name.
+        name: String,
+    },
+    /// The thing changed since the caller read it.
+    #[error("revision {expected} was expected, {present} is present")]
+    VersionConflict {
+        /// What the caller expected.
+        expected: i64,
+        /// What is there.
+        present: i64,
+    },
+    /// The idempotency key was used for another request.
+    #[error("the idempotency key was used for a different `{operation}` request")]
+    IdempotencyMismatch {
+        /// The operation.
+        operation: &'static str,
+    },
+    /// A limit on how much there may be was reached.
+    #[error("{what} is limited to {limit}")]
+    LimitExceeded {
+        /// What is limited.
+        what: &'static str,
+        /// The limit.
+        limit: u64,
+    },
+    /// Too much waits already, or the database is held by others.
+    #[error("{reason}")]
+    Busy {
+        /// What is in the way.
+        reason: String,
+    },
+    /// The disk is full, or too little is left.
+    #[error("the disk is full")]
+    StorageFull,
+    /// The database went away at COMMIT: done or not done.
+    #[error("the database went away at commit: the command took effect or it did not")]
+    Indeterminate,
+    /// A defect or an unexpected answer of the database.
+    #[error("an internal error, number {id}")]
+    Internal {
+        /// The number under which the log has the cause.
+        id: String,
+        /// The cause, for the log.
+        #[source]
+        cause: Cause,
+    },
+    /// Another process holds the data directory.
+    #[error("the data directory is locked by {holder}")]
+    Locked {
+        /// Who holds it.
+        holder: String,
+    },
+    /// The database's schema is newer than this program.
+    #[error("the database has schema {found}, this program knows up to {known}")]
+    DatabaseNewer {
+        /// The database's schema.
+        found: i64,
+        /// The last schema this program knows.
+        known: i64,
+    },
+    /// The database is damaged or not one of ours.
+    #[error("{what}")]
+    Damaged {
+        /// What was found.
+        what: String,
+    },
+    /// The data directory or database cannot be used as it is.
+    #[error("{what}")]
+    Unusable {
+        /// What is wrong with it.
+        what: String,
+    },
+}
+
+/// A stable code with its HTTP status and exit code: the one table (DESIGN 13).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Code {
+    /// The word on the wire.
+    pub word: &'static str,
+    /// The HTTP status.
+    pub status: u16,
+    /// The exit code of the command line.
+    pub exit: u8,
+}
+
+macro_rules! codes {
+    ($($name:ident = $word:literal, $status:literal, $exit:literal;)+) => {
+        $(const $name: Code = Code { word: $word, status: $status, exit: $exit };)+
+
+        /// Every code, for the tables of the documentation and its tests.
+        pub const CODES: &[Code] = &[$($name),+];
+    };
+}
+
+codes! {
+    NOT_JSON = "not_json", 400, 3;
+    INVALID = "invalid", 422, 3;
+    UNAUTHORIZED = "unauthorized", 401, 2;
+    FORBIDDEN = "forbidden", 403, 1;
+    NOT_FOUND = "not_found", 404, 1;
+    NAME_TAKEN = "name_taken", 409, 1;
+    AGENT_RETIRED = "agent_retired", 409, 1;
+    VERSION_CONFLICT = "version_conflict", 409, 1;
+    IDEMPOTENCY_MISMATCH = "idempotency_mismatch", 409, 1;
+    LIMIT_EXCEEDED = "limit_exceeded", 422, 1;
+    BUSY = "busy", 503, 2;
+    STORAGE_FULL = "storage_full", 503, 2;
+    INDETERMINATE = "indeterminate", 503, 2;
+    INTERNAL = "internal", 500, 2;
+    LOCKED = "locked", 503, 6;
+    DATABASE_NEWER = "database_newer", 503, 5;
+    DAMAGED = "damaged", 503, 8;
+    UNUSABLE = "unusable", 503, 2;
+}
+
+impl Error {
+    /// Returns the code.
+    pub const fn code(&self) -> Code {
+        match self {
+            Self::NotJson { .. } => NOT_JSON,
+            Self::Invalid { .. } => INVALID,
+            Self::Unauthorized => UNAUTHORIZED,
+            Self::Forbidden { .. } => FORBIDDEN,
+            Self::NotFound { .. } => NOT_FOUND,
+            Self::NameTaken { .. } => NAME_TAKEN,
+            Self::AgentRetired { .. } => AGENT_RETIRED,
+            Self::VersionConflict { .. } => VERSION_CONFLICT,
+            Self::IdempotencyMismatch { .. } => IDEMPOTENCY_MISMATCH,
+            Self::LimitExceeded { .. } => LIMIT_EXCEEDED,
+            Self::Busy { .. } => BUSY,
+            Self::StorageFull => STORAGE_FULL,
+            Self::Indeterminate => INDETERMINATE,
+            Self::Internal { .. } => INTERNAL,
+            Self::Locked { .. } => LOCKED,
+            Self::DatabaseNewer { .. } => DATABASE_NEWER,
+            Self::Damaged { .. } => DAMAGED,
+            Self::Unusable { .. } => UNUSABLE,
+        }
+    }
+
+    /// Says what to do next.
+    pub fn hint(&self) -> String {
+        match self {
+            Self::NotFound { near: Some(near), .. } => format!("did you mean `{near}`?"),
+            Self::Internal { id, .. } => format!("look for `{id}` in the server's log"),
+            Self::NameTaken { name, .. } => format!(
+                "choose another name, or present the token of `{name}` to go on as that agent"
+            ),
+            Self::VersionConflict { .. } => {
+                "read it again and repeat the change with the present revision".to_owned()
+            }
+            other => other.fixed_hint().to_owned(),
+        }
+    }
+
+    const fn fixed_hint(&self) -> &'static str {
+        match self {
+            Self::NotJson { .. } => "send one JSON object in UTF-8 without duplicate keys",
+            Self::Invalid { .. } => "correct the field and send the request again",
+            Self::Unauthorized => "present the token from its file, or ask the operator for one",
+            Self::Forbidden { .. } => "ask the operator, or act as the agent it concerns",
+            Self::NotFound { .. } => "list what there is and use its id or name",
+            Self::AgentRetired { .. } => "choose an agent that is not retired, or register a new one",
+            Self::IdempotencyMismatch { .. } => "use a new key for a new request",
+            Self::LimitExceeded { .. } => "use less of it, or end some of it first",
+            Self::Busy { .. } => "wait a little and repeat with the same idempotency key",
+            Self::StorageFull => "free space on the data disk; reading goes on meanwhile",
+            Self::Indeterminate => "repeat with the same idempotency key to learn which",
+            Self::Locked { .. } => "use or stop the process that holds it",
+            Self::DatabaseNewer { .. } => "use the newer program, or restore the backup made before the upgrade",
+            Self::Damaged { .. } => "leave the files as they are and restore: `comity restore --from-archive`, or a backup",
+            Self::Unusable { .. } => "correct what the message names and start again",
+            Self::Internal { .. } | Self::NameTaken { .. } | Self::VersionConflict { .. } => "",
+        }
+    }
+
+    /// Says how long to wait, where waiting helps.
+    pub const fn retry_after_ms(&self) -> Option<u64> {
+        match self {
+            Self::Busy { .. } | Self::Indeterminate => Some(1_000),
+            Self::StorageFull => Some(10_000),
+            _ => None,
+        }
+    }
+
+    /// Writes the error as every surface shows it.
+    pub fn to_json(&self) -> Value {
+        let mut object = Map::new();
+        object.insert("error".into(), self.code().word.into());
+        object.insert("message".into(), self.to_string().into());
+        object.insert("hint".into(), self.hint().into());
+        let details = match self {
+            Self::Invalid { field, rule } => json!({ "field": field, "rule": rule }),
+            Self::NameTaken { name, agent } => json!({ "name": name, "agent_id": agent }),
+            Self::VersionConflict { expected, present } => {
+                json!({ "expected": expected, "present": present })
+            }
+            Self::LimitExceeded { what, limit } => json!({ "limited": what, "limit": limit }),
+            Self::Internal { id, .. } => json!({ "id": id }),
+            Self::DatabaseNewer { found, known } => json!({ "found": found, "known": known }),
+            _ => Value::Null,
+        };
+        if let Value::Object(details) = details {
+            object.extend(details);
+        }
+        if let Some(wait) = self.retry_after_ms() {
+            object.insert("retry_after_ms".into(), wait.into());
+        }
+        Value::Object(object)
+    }
+
+    /// Names a field and the rule it breaks.
+    pub fn invalid(field: impl Into<String>, rule: impl Into<String>) -> Self {
+        Self::Invalid {
+            field: field.into(),
+            rule: rule.into(),
+        }
+    }
+
+    /// Says that there is no such thing, or none the caller may see.
+    pub fn not_found(kind: &'static str, name: impl ToString) -> Self {
+        Self::NotFound {
+            kind,
+            name: name.to_string(),
+            near: None,
+        }
+    }
+
+    /// Wraps a defect; its number is given where it is answered and logged.
+    pub fn internal(cause: impl std::error::Error + Send + Sync + 'static) -> Self {
+        Self::Internal {
+            id: String::new(),
+            cause: std::sync::Arc::new(cause),
+        }
+    }
+}
+
+/// An impossible state, named for the log.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub(crate) struct Impossible(pub(crate) &'static str);
+
+impl From<StoreError> for Error {
+    fn from(error: StoreError) -> Self {
+        let busy = |reason: &str| Self::Busy {
+            reason: reason.to_owned(),
+        };
+        match error {
+            StoreError::Full(_) => Self::StorageFull,
+            StoreError::Busy(_) => busy("another process holds the database"),
+            StoreError::Unwritable(_) => busy("the database cannot be written at the moment"),
+            StoreError::Conflict(_) => busy("other servers kept winning"),
+            StoreError::Lost(_) => busy("the database cannot be reached"),
+            StoreError::Timeout(_) => busy("the database took too long"),
+            StoreError::Damaged(_) => Self::Damaged {
+                what: "the database is damaged".to_owned(),
+            },
+            StoreError::Io(_) => Self::Indeterminate,
+            StoreError::Constraint(_)
+            | StoreError::RowCount { .. }
+            | StoreError::Shape(_)
+            | StoreError::Other(_) => Self::internal(error),
+        }
+    }
+}
+
+impl From<FieldError> for Error {
+    fn from(error: FieldError) -> Self {
+        Self::Invalid {
+            field: error.field,
+            rule: error.rule,
+        }
+    }
+}
+
+impl From<NotJson> for Error {
+    fn from(error: NotJson) -> Self {
+        Self::NotJson {
+            reason: error.message,
+        }
+    }
+}
+
+impl From<serde_json::Error> for Error {
+    fn from(error: serde_json::Error) -> Self {
+        Self::internal(error)
+    }
+}

@@ -1,0 +1,305 @@
+//! The kernel: one writer, some readers, one log.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc;
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use comity_domain::limits::{IDEMPOTENCY_KEEP_US, READ_US_MAX};
+use comity_domain::{Seq, TokenSecret};
+use tokio::sync::watch;
+
+use crate::actor::{Actor, Caller};
+use crate::agent::Heartbeat;
+use crate::agent::heartbeat::Heard;
+use crate::ambient::Ambient;
+use crate::command::Command;
+use crate::doctor::{self, Findings};
+use crate::error::Error;
+use crate::options::{Database, Opened, Options};
+use crate::params;
+use crate::presence::{Presence, Urgency};
+use crate::query::Query;
+use crate::store::job::{CommandJob, Job, QueryJob, Upkeep, UpkeepJob};
+use crate::store::queue::{Full, Queue};
+use crate::store::readers::{self, ReadQueue};
+use crate::store::writer::{Identity, Writer};
+use crate::store::{Rows, StoreError};
+use crate::ticket::{AsOf, Reply, Ticket};
+use crate::token::Authenticate;
+use crate::tx::{Read, UpkeepTx};
+
+/// How long a stop may take before what still waits is answered unheard (B8).
+const STOP_PATIENCE: Duration = Duration::from_secs(4);
+
+/// A running kernel; dropping it stops it.
+pub struct Kernel {
+    queue: Arc<Queue<Box<dyn Job>>>,
+    reads: Arc<ReadQueue>,
+    ambient: Ambient,
+    presence: Arc<Presence>,
+    database: Database,
+    head: watch::Receiver<Seq>,
+    gave_up: watch::Receiver<Option<Error>>,
+    hurry: Arc<AtomicBool>,
+    writer_done: mpsc::Receiver<()>,
+    threads: Vec<JoinHandle<()>>,
+    follower: Option<crate::follow::Follower>,
+    identity: Identity,
+}
+
+impl Kernel {
+    /// Opens a database, making or upgrading it, checks it, and starts the threads.
+    pub fn open(options: Options) -> Result<Self, Error> {
+        let opened = Opened::new(&options)?;
+        let (head_sender, head) = watch::channel(opened.head.seq);
+        let head_sender = Arc::new(head_sender);
+        let (gave_up_sender, gave_up) = watch::channel(None);
+        let queue = Arc::new(Queue::new(options.queue_max, options.queue_per_caller_max));
+        let reads = Arc::new(Queue::new(options.read_queue_max, options.read_queue_max));
+        let presence = Arc::new(Presence::default());
+        let hurry = Arc::new(AtomicBool::new(false));
+        let identity = Identity {
+            epoch: opened.head.epoch.clone(),
+            schema: opened.head.schema,
+        };
+        let writer = Writer {
+            engine: opened.writer,
+            queue: Arc::clone(&queue),
+            ambient: options.ambient.clone(),
+            presence: Arc::clone(&presence),
+            identity: identity.clone(),
+            batch_max: options.batch_max,
+            head: Arc::clone(&head_sender),
+            gave_up: Arc::new(gave_up_sender),
+            hurry: Arc::clone(&hurry),
+        };
+        let (done, writer_done) = mpsc::channel();
+        let unusable = |error| Error::Unusable {
+            what: format!("a thread cannot be started: {error}"),
+        };
+        let mut threads =
+            readers::start(opened.readers, &reads, &options.ambient, &presence).map_err(unusable)?;
+        let writer = std::thread::Builder::new()
+            .name("writer".to_owned())
+            .spawn(move || {
+                writer.run();
+                // Whoever waits for the end may be gone; then nobody needs to know.
+                let _ = done.send(());
+            })
+            .map_err(unusable)?;
+        threads.push(writer);
+        let follower = crate::follow::Follower::start(&options, head_sender)?;
+        Ok(Self {
+            queue,
+            reads,
+            ambient: options.ambient,
+            presence,
+            database: options.database,
+            head,
+            gave_up,
+            hurry,
+            writer_done,
+            threads,
+            follower,
+            identity,
+        })
+    }
+
+    /// Hands a command to the writer; the ticket is answered after COMMIT.
+    pub fn execute<C: Command>(&self, caller: Caller, command: C) -> Ticket<Reply<C::Answer>> {
+        if let Err(error) = caller.actor.must_be_one_of(C::NAME, C::WHO) {
+            return Ticket::answered(Err(error));
+        }
+        self.hear(&caller.actor);
+        let line = caller.actor.credential();
+        let (reply, ticket) = Ticket::new();
+        let job = Box::new(CommandJob::new(caller, command, reply));
+        self.enqueue(line, job);
+        ticket
+    }
+
+    /// Hands a query to a reader.
+    pub fn query<Q: Query>(&self, actor: Actor, query: Q) -> Ticket<AsOf<Q::Answer>> {
+        self.hear(&actor);
+        let line = actor.credential();
+        let (reply, ticket) = Ticket::new();
+        let job = Box::new(QueryJob {
+            actor,
+            query,
+            reply,
+            outcome: Err(busy(Full::Closed)),
+        });
+        if let Err((full, mut job)) = self.reads.push(line, job as Box<_>) {
+            job.fail(busy(full));
+            job.answer(&self.ambient);
+        }
+        ticket
+    }
+
+    /// Tells who presents a token.
+    pub fn authenticate(&self, presented: &str) -> Ticket<AsOf<Actor>> {
+        match TokenSecret::parse(presented) {
+            Some(secret) => self.query(Actor::System, Authenticate { secret }),
+            None => Ticket::answered(Err(Error::Unauthorized)),
+        }
+    }
+
+    /// Notes a sign of life of the calling agent.
+    pub fn heartbeat(&self, actor: &Actor, heartbeat: Heartbeat) -> Result<Heard, Error> {
+        let Actor::Agent { agent, .. } = actor else {
+            return Err(Error::Forbidden {
+                reason: format!("{actor} may not call `heartbeat`"),
+            });
+        };
+        let reading = self.ambient.clock.read(None);
+        let status = heartbeat.status.map(comity_domain::Line::into_string);
+        let focus = heartbeat.focus.map(comity_domain::Line::into_string);
+        self.presence.touch(*agent, &reading, status, focus);
+        Ok(Heard {
+            last_seen: reading.wall,
+        })
+    }
+
+    /// Writes what is due of presence, and forgets answers that are too old.
+    pub fn tidy(&self) -> Ticket<()> {
+        let reading = self.ambient.clock.read(None);
+        let flush = self.presence.due(&reading, Urgency::WhenDue);
+        self.upkeep(Tidy { flush })
+    }
+
+    /// Proves that a write reaches the disk: commits the lease clock's mark and nothing else.
+    pub fn probe(&self) -> Ticket<()> {
+        self.upkeep(Probe)
+    }
+
+    /// Follows the log's end: the number of the last event, and nothing else.
+    pub fn head(&self) -> watch::Receiver<Seq> {
+        self.head.clone()
+    }
+
+    /// Tells why nothing is written any more, once that is so.
+    pub fn gave_up(&self) -> watch::Receiver<Option<Error>> {
+        self.gave_up.clone()
+    }
+
+    /// Returns the random id made with the database.
+    pub fn epoch(&self) -> &str {
+        &self.identity.epoch
+    }
+
+    /// Examines the whole database, on a copy where that spares the running one.
+    pub fn doctor(&self, scratch: &Path) -> Result<Findings, Error> {
+        let name = doctor::scratch_name(&self.ambient);
+        self.database.examine(&scratch.join(name), &self.ambient)
+    }
+
+    /// Copies the database into a new file, one snapshot of it.
+    pub fn backup(&self, target: &Path) -> Result<PathBuf, Error> {
+        self.database.backup(target)
+    }
+
+    /// Answers everybody who waits, writes what is only in memory, and ends the threads.
+    pub fn stop(mut self) {
+        self.shut_down();
+    }
+
+    fn shut_down(&mut self) {
+        if self.threads.is_empty() {
+            return;
+        }
+        let reading = self.ambient.clock.read(None);
+        let flush = self.presence.due(&reading, Urgency::Now);
+        if !flush.is_empty() {
+            // Best effort: presence is off the log, and a lost one counts as now.
+            drop(self.upkeep(flush));
+        }
+        self.queue.close();
+        self.reads.close();
+        if self.writer_done.recv_timeout(STOP_PATIENCE).is_err() {
+            self.hurry.store(true, Ordering::Relaxed);
+        }
+        if let Some(follower) = self.follower.take() {
+            follower.stop();
+        }
+        for thread in self.threads.drain(..) {
+            // A reader that panicked has said so; there is nothing left to do about it here.
+            let _ = thread.join();
+        }
+    }
+
+    fn upkeep(&self, upkeep: impl Upkeep) -> Ticket<()> {
+        let (reply, ticket) = Ticket::new();
+        let job = UpkeepJob {
+            upkeep,
+            reply,
+            outcome: Err(Error::Indeterminate),
+        };
+        self.enqueue(Actor::System.credential(), Box::new(job));
+        ticket
+    }
+
+    fn enqueue(&self, line: crate::actor::Credential, job: Box<dyn Job>) {
+        if let Err((full, mut job)) = self.queue.push(line, job) {
+            job.fail(busy(full));
+            job.answer(&self.ambient);
+        }
+    }
+
+    /// Any call counts as a sign of life.
+    fn hear(&self, actor: &Actor) {
+        if let Actor::Agent { agent, .. } = actor {
+            let reading = self.ambient.clock.read(None);
+            self.presence.touch(*agent, &reading, None, None);
+        }
+    }
+}
+
+impl Drop for Kernel {
+    fn drop(&mut self) {
+        self.shut_down();
+    }
+}
+
+fn busy(full: Full) -> Error {
+    let reason = match full {
+        Full::Queue => "too many requests wait",
+        Full::Caller => "too many requests of this caller wait",
+        Full::Closed => "the kernel stops",
+    };
+    Error::Busy {
+        reason: reason.to_owned(),
+    }
+}
+
+/// The upkeep of an ordinary minute.
+struct Tidy {
+    flush: crate::presence::FlushPresence,
+}
+
+impl Upkeep for Tidy {
+    fn run(&self, tx: &mut UpkeepTx<'_, '_>) -> Result<(), StoreError> {
+        self.flush.run(tx)?;
+        let oldest = tx.now().lease.micros() - IDEMPOTENCY_KEEP_US;
+        tx.write(
+            "delete from idempotency where lease_us <= ?1",
+            params![oldest],
+            Rows::Any,
+        )
+    }
+}
+
+/// A write that changes nothing but the lease clock's mark.
+struct Probe;
+
+impl Upkeep for Probe {
+    fn run(&self, tx: &mut UpkeepTx<'_, '_>) -> Result<(), StoreError> {
+        tx.touch();
+        Ok(())
+    }
+}
+
+/// How long one read may take.
+pub(crate) const READ_MAX: Duration = Duration::from_micros(READ_US_MAX);

@@ -1,0 +1,155 @@
+//! Everything that can happen, and how each event changes the tables.
+
+use comity_domain::{ProjectId, Seq, Timestamp};
+use serde::{Deserialize, Serialize};
+
+use crate::agent::event::{AgentRegistered, AgentRetired, AgentUpdated};
+use crate::project::event::{ProjectCreated, ProjectUpdated};
+use crate::store::{Param, Row, Rows, Session, StoreError};
+use crate::token::event::{TokenCreated, TokenRevoked};
+
+/// What an event is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Subject {
+    /// The kind of entity.
+    #[serde(rename = "type")]
+    pub kind: SubjectKind,
+    /// Its id.
+    pub id: i64,
+}
+
+/// The kinds of entity that have events.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SubjectKind {
+    /// A project.
+    Project,
+    /// An agent.
+    Agent,
+    /// A token.
+    Token,
+}
+
+impl SubjectKind {
+    /// Every kind: each has a table of its name whose `revision` counts its events (C1).
+    pub const ALL: [Self; 3] = [Self::Project, Self::Agent, Self::Token];
+
+    /// Returns the word in the log.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Project => "project",
+            Self::Agent => "agent",
+            Self::Token => "token",
+        }
+    }
+}
+
+/// Where an event stands: what `apply` may know beside the payload.
+#[derive(Clone, Copy, Debug)]
+pub struct Place {
+    /// The sequence number.
+    pub seq: Seq,
+    /// The wall time of the transaction.
+    pub at: Timestamp,
+}
+
+/// The tables as `apply` sees them: no clock, no configuration, no randomness.
+pub struct Tables<'a> {
+    session: &'a mut dyn Session,
+}
+
+impl<'a> Tables<'a> {
+    /// Opens the tables of a running write transaction.
+    pub fn new(session: &'a mut dyn Session) -> Self {
+        Self { session }
+    }
+
+    /// Changes rows, vouching for how many.
+    pub fn write(
+        &mut self,
+        sql: &'static str,
+        params: &[Param<'_>],
+        rows: Rows,
+    ) -> Result<(), StoreError> {
+        self.session.write(sql, params, rows)
+    }
+
+    /// Reads rows that the projection needs.
+    pub fn each(
+        &mut self,
+        sql: &'static str,
+        params: &[Param<'_>],
+        visit: &mut dyn FnMut(Row) -> Result<(), StoreError>,
+    ) -> Result<(), StoreError> {
+        self.session.each(sql, params, visit)
+    }
+}
+
+/// One kind of event: its payload, what it is about, and what it does to the tables.
+pub trait Apply {
+    /// Returns what the event is about.
+    fn subject(&self) -> Subject;
+
+    /// Returns the project it belongs to, if it does.
+    fn project(&self) -> Option<ProjectId>;
+
+    /// Writes the tables: a function of the event and the tables alone.
+    fn apply(&self, place: Place, tables: &mut Tables<'_>) -> Result<(), StoreError>;
+}
+
+macro_rules! events {
+    ($($kind:literal, $v:literal, $variant:ident;)+) => {
+        /// An event's payload, by kind.
+        #[derive(Clone, Debug, PartialEq)]
+        #[expect(missing_docs, reason = "each variant is documented at its payload")]
+        pub enum Event {
+            $($variant($variant)),+
+        }
+
+        impl Event {
+            /// Returns the kind, as the log names it.
+            pub const fn kind(&self) -> &'static str {
+                match self { $(Self::$variant(_) => $kind),+ }
+            }
+
+            /// Returns the version of the payload that this program writes.
+            pub const fn version(&self) -> i64 {
+                match self { $(Self::$variant(_) => $v),+ }
+            }
+
+            /// Writes the payload as JSON.
+            pub fn payload(&self) -> serde_json::Result<String> {
+                match self { $(Self::$variant(payload) => serde_json::to_string(payload)),+ }
+            }
+
+            /// Reads an event back; `None` if this program does not know the kind and version.
+            pub fn read(kind: &str, v: i64, payload: &str) -> Option<serde_json::Result<Self>> {
+                match (kind, v) {
+                    $(($kind, $v) => Some(serde_json::from_str(payload).map(Self::$variant)),)+
+                    _ => None,
+                }
+            }
+
+            /// Returns the payload's own behaviour.
+            pub fn inner(&self) -> &dyn Apply {
+                match self { $(Self::$variant(payload) => payload),+ }
+            }
+        }
+
+        $(impl From<$variant> for Event {
+            fn from(payload: $variant) -> Self {
+                Self::$variant(payload)
+            }
+        })+
+    };
+}
+
+events! {
+    "project_created", 1, ProjectCreated;
+    "project_updated", 1, ProjectUpdated;
+    "agent_registered", 1, AgentRegistered;
+    "agent_updated", 1, AgentUpdated;
+    "agent_retired", 1, AgentRetired;
+    "token_created", 1, TokenCreated;
+    "token_revoked", 1, TokenRevoked;
+}

@@ -1,0 +1,94 @@
+//! Replays a log into another database: state is the fold of the log.
+
+use comity_domain::limits::LOG_PAGE;
+use comity_domain::token::to_hex;
+use comity_domain::{LeaseTime, Seq};
+
+use super::chain::Chain;
+use super::event::{Event, Place, Tables};
+use super::line::{Envelope, Named, Recorded};
+use super::table;
+use crate::error::Error;
+use crate::store::{CommitError, WriteEngine};
+use crate::tx::Read;
+
+/// Appends events to a database that holds all before them, and applies them: one transaction.
+///
+/// The same function rebuilds a lost database, moves one between engines and proves that the
+/// tables are what the log says.
+pub fn replay(target: &mut dyn WriteEngine, events: &[Recorded]) -> Result<(), Error> {
+    let head = target.begin()?;
+    let done = append_and_apply(target, events).and_then(|()| {
+        let Some(last) = events.last() else {
+            return Ok(head.seq);
+        };
+        let lease = LeaseTime::from_micros(head.lease_us);
+        table::move_head(target, last.seq, &last.hash, lease, head.anchor_us, &head.anchor_of)?;
+        target.settle()?;
+        Ok(last.seq)
+    });
+    match done {
+        Ok(seq) => target.commit(seq).map_err(|error| match error {
+            CommitError::RolledBack(error) => error.into(),
+            CommitError::Indeterminate(_) => Error::Indeterminate,
+        }),
+        Err(error) => {
+            target.rollback();
+            Err(error)
+        }
+    }
+}
+
+fn append_and_apply(target: &mut dyn WriteEngine, events: &[Recorded]) -> Result<(), Error> {
+    for recorded in events {
+        let payload = recorded.payload.as_deref().unwrap_or_default();
+        let payload_sha256 = to_hex(&recorded.payload_sha256);
+        let envelope = Envelope {
+            seq: recorded.seq,
+            at: recorded.at,
+            v: recorded.v,
+            kind: &recorded.kind,
+            project: recorded.project,
+            actor: &recorded.actor,
+            subject: Named {
+                kind: &recorded.subject_type,
+                id: recorded.subject_id,
+            },
+            run: recorded.run,
+            correlation: recorded.correlation.as_deref(),
+            payload_sha256: &payload_sha256,
+        };
+        table::append(target, &envelope, &recorded.payload_sha256, payload, &recorded.hash)?;
+        let event = Event::read(&recorded.kind, recorded.v, payload).ok_or_else(|| {
+            Error::Damaged {
+                what: format!("event {} is of a kind this program does not know", recorded.seq),
+            }
+        })??;
+        let place = Place {
+            seq: recorded.seq,
+            at: recorded.at,
+        };
+        event.inner().apply(place, &mut Tables::new(target))?;
+    }
+    Ok(target.settle()?)
+}
+
+/// Hands over the whole log page by page, its chain verified on the way.
+pub fn pages(
+    read: &mut impl Read,
+    head: Seq,
+    mut visit: impl FnMut(&[Recorded]) -> Result<(), Error>,
+) -> Result<Chain, Error> {
+    let mut chain = Chain::from_start();
+    while chain.seq() < head {
+        let page = table::page(read, chain.seq(), LOG_PAGE)?;
+        if page.is_empty() {
+            break;
+        }
+        for event in &page {
+            chain.follow(event).map_err(|what| Error::Damaged { what })?;
+        }
+        visit(&page)?;
+    }
+    Ok(chain)
+}

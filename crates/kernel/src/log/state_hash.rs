@@ -1,0 +1,62 @@
+//! One hash over everything the log projects, equal on both engines.
+
+use comity_domain::token::to_hex;
+use serde_json::json;
+use sha2::{Digest, Sha256};
+
+use crate::store::{StoreError, Value};
+use crate::tx::Read;
+
+/// Tables that `apply` writes, in name order, each with its columns in a fixed order.
+pub const PROJECTED: [(&str, &str); 4] = [
+    (
+        "agent",
+        "select id, project_id, name, name_folded, program, model, task, metadata, orchestrate,
+            created_at, retired_at, revision
+         from agent order by id",
+    ),
+    (
+        "agent_capability",
+        "select agent_id, capability from agent_capability order by agent_id, capability",
+    ),
+    (
+        "project",
+        "select id, key, slug, name, case_insensitive, guard_mode, guard_away, grace_us,
+            leases_per_agent, created_at, revision
+         from project order by id",
+    ),
+    (
+        "token",
+        "select id, role, project_id, agent_id, name, sha256, created_at, revoked_at, revision
+         from token order by id",
+    ),
+];
+
+/// Tables that are not projections: the log itself, and what upkeep writes.
+pub const OFF_LOG: [&str; 4] = ["event", "idempotency", "log_head", "presence"];
+
+/// Hashes the projected tables: their names, and their rows as JSON arrays, one a line.
+pub fn state_hash(read: &mut impl Read) -> Result<String, StoreError> {
+    let mut hash = Sha256::new();
+    for (table, sql) in PROJECTED {
+        hash.update(table);
+        hash.update("\n");
+        read.each(sql, &[], &mut |row| {
+            let values: Vec<_> = row.rest().iter().map(to_json).collect();
+            hash.update(serde_json::Value::from(values).to_string());
+            hash.update("\n");
+            Ok(())
+        })?;
+    }
+    Ok(to_hex(&hash.finalize()))
+}
+
+fn to_json(value: &Value) -> serde_json::Value {
+    match value {
+        Value::Null => serde_json::Value::Null,
+        Value::Int(number) => json!(number),
+        Value::Real(number) => json!(number),
+        Value::Text(text) => json!(text),
+        Value::Blob(bytes) => json!(to_hex(bytes)),
+    }
+}

@@ -1,0 +1,84 @@
+//! The statements of the log: append, move the head, read a page.
+
+use comity_domain::{LeaseTime, Seq};
+
+use super::line::{Envelope, Recorded};
+use crate::params;
+use crate::store::{Row, Rows, Session, StoreError};
+use crate::tx::Read;
+
+/// Appends one event.
+pub(crate) fn append(
+    session: &mut dyn Session,
+    envelope: &Envelope<'_>,
+    payload_sha256: &[u8; 32],
+    payload: &str,
+    hash: &[u8; 32],
+) -> Result<(), StoreError> {
+    session.write(
+        "insert into event (seq, at, v, kind, project, actor, subject_type, subject_id, run,
+            correlation, payload_sha256, payload, hash)
+         values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
+        params![
+            envelope.seq,
+            envelope.at,
+            envelope.v,
+            envelope.kind,
+            envelope.project,
+            envelope.actor,
+            envelope.subject.kind,
+            envelope.subject.id,
+            envelope.run,
+            envelope.correlation,
+            payload_sha256,
+            payload,
+            hash,
+        ],
+        Rows::Exactly(1),
+    )
+}
+
+/// Moves the head to what was appended and leaves the lease clock's mark: once per transaction.
+pub(crate) fn move_head(
+    session: &mut dyn Session,
+    seq: Seq,
+    hash: &[u8; 32],
+    lease: LeaseTime,
+    anchor_us: i64,
+    anchor_of: &str,
+) -> Result<(), StoreError> {
+    session.write(
+        "update log_head set seq = ?1, hash = ?2, lease_us = ?3, anchor_us = ?4, anchor_of = ?5",
+        params![seq, hash, lease, anchor_us, anchor_of],
+        Rows::Exactly(1),
+    )
+}
+
+/// Reads up to `limit` events after `since`, in order.
+pub fn page(read: &mut impl Read, since: Seq, limit: i64) -> Result<Vec<Recorded>, StoreError> {
+    read.rows(
+        "select seq, at, v, kind, project, actor, subject_type, subject_id, run, correlation,
+            payload_sha256, payload, hash
+         from event where seq > ?1 order by seq limit cast(?2 as bigint)",
+        params![since, limit],
+        recorded,
+    )
+}
+
+fn recorded(row: &mut Row) -> Result<Recorded, StoreError> {
+    Ok(Recorded {
+        seq: row.take()?,
+        at: row.take()?,
+        v: row.take()?,
+        kind: row.take()?,
+        project: row.take()?,
+        actor: row.take()?,
+        subject_type: row.take()?,
+        subject_id: row.take()?,
+        run: row.take()?,
+        correlation: row.take()?,
+        payload_sha256: row.take()?,
+        payload: row.take()?,
+        hash: row.take()?,
+    })
+}

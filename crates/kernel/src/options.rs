@@ -1,0 +1,198 @@
+//! How a kernel is opened, and what opening makes of it.
+
+use std::path::{Path, PathBuf};
+
+use comity_domain::limits::{
+    BATCH_MAX, BATCH_MAX_POSTGRES, DISK_RESERVE_BYTES, QUEUE_MAX, QUEUE_PER_CALLER_MAX,
+    READ_QUEUE_MAX, READER_THREADS,
+};
+
+use crate::ambient::Ambient;
+use crate::datadir::make_private_database;
+use crate::doctor::{Findings, examine, examine_copy, examine_tail};
+use crate::error::Error;
+use crate::kernel::READ_MAX;
+use crate::store::migrate::{MIGRATIONS, Migration, migrate_sqlite, verified_backup};
+use crate::store::postgres::PostgresTarget;
+use crate::store::sqlite::SqliteFile;
+use crate::store::{Head, ReadEngine, WriteEngine};
+
+/// Where the data lies.
+#[derive(Clone, Debug)]
+pub enum Database {
+    /// A file of this machine.
+    Sqlite(SqliteFile),
+    /// A schema of a PostgreSQL server.
+    Postgres(PostgresTarget),
+}
+
+/// Who else may write the database while this kernel runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sharing {
+    /// Nobody: this process has the data directory for itself.
+    Alone,
+    /// Other embedded processes: the head is polled.
+    Shared,
+}
+
+/// How a kernel is opened.
+#[derive(Clone)]
+pub struct Options {
+    /// Where the data lies.
+    pub database: Database,
+    /// Clocks, randomness and failpoints.
+    pub ambient: Ambient,
+    /// Who else may write.
+    pub sharing: Sharing,
+    /// Where a copy goes before the schema is upgraded.
+    pub backups: Option<PathBuf>,
+    /// How many reader threads there are.
+    pub readers: usize,
+    /// How many commands may wait.
+    pub queue_max: usize,
+    /// How many commands of one caller may wait.
+    pub queue_per_caller_max: usize,
+    /// How many queries may wait.
+    pub read_queue_max: usize,
+    /// How many commands share a transaction.
+    pub batch_max: usize,
+    /// The steps of the schema.
+    pub migrations: &'static [Migration],
+}
+
+impl Options {
+    /// Opens a SQLite file with everything else as usual.
+    pub fn sqlite(path: impl Into<PathBuf>) -> Self {
+        Self::new(
+            Database::Sqlite(SqliteFile {
+                path: path.into(),
+                reserve_bytes: DISK_RESERVE_BYTES,
+                vfs: None,
+            }),
+            BATCH_MAX,
+        )
+    }
+
+    /// Opens a schema of a PostgreSQL server with everything else as usual.
+    pub fn postgres(url: &str) -> Result<Self, Error> {
+        let target = PostgresTarget::parse(url).map_err(|error| Error::Unusable {
+            what: format!("the database URL: {error}"),
+        })?;
+        Ok(Self::new(Database::Postgres(target), BATCH_MAX_POSTGRES))
+    }
+
+    fn new(database: Database, batch_max: usize) -> Self {
+        Self {
+            database,
+            ambient: Ambient::system(),
+            sharing: Sharing::Alone,
+            backups: None,
+            readers: READER_THREADS,
+            queue_max: QUEUE_MAX,
+            queue_per_caller_max: QUEUE_PER_CALLER_MAX,
+            read_queue_max: READ_QUEUE_MAX,
+            batch_max,
+            migrations: MIGRATIONS,
+        }
+    }
+
+    /// Goes through another file system than the default; for tests.
+    #[cfg(feature = "testing")]
+    pub fn through_vfs(&mut self, name: &str) {
+        if let Database::Sqlite(file) = &mut self.database {
+            file.vfs = Some(name.to_owned());
+        }
+    }
+
+    /// Sets how many bytes must stay free on the data disk.
+    pub fn reserve_bytes(&mut self, bytes: u64) {
+        if let Database::Sqlite(file) = &mut self.database {
+            file.reserve_bytes = bytes;
+        }
+    }
+}
+
+/// A database that is ready: migrated, checked, its connections open.
+pub(crate) struct Opened {
+    pub(crate) writer: Box<dyn WriteEngine>,
+    pub(crate) readers: Vec<Box<dyn ReadEngine>>,
+    pub(crate) head: Head,
+}
+
+impl Opened {
+    pub(crate) fn new(options: &Options) -> Result<Self, Error> {
+        let (writer, mut readers) = match &options.database {
+            Database::Sqlite(file) => Self::sqlite(file, options)?,
+            Database::Postgres(target) => Self::postgres(target, options)?,
+        };
+        let first = readers.first_mut().ok_or_else(|| Error::Unusable {
+            what: "there must be a reader thread".to_owned(),
+        })?;
+        let head = examine_tail(&mut **first)?;
+        Ok(Self {
+            writer,
+            readers,
+            head,
+        })
+    }
+
+    #[expect(clippy::type_complexity, reason = "a pair of boxes, named by the caller")]
+    fn sqlite(
+        file: &SqliteFile,
+        options: &Options,
+    ) -> Result<(Box<dyn WriteEngine>, Vec<Box<dyn ReadEngine>>), Error> {
+        make_private_database(&file.path)?;
+        let writer = file.open_writer()?;
+        let backups = options.backups.as_deref();
+        migrate_sqlite(&writer, options.migrations, &options.ambient, backups)?;
+        let readers = (0..options.readers)
+            .map(|_| Ok(Box::new(file.open_reader(READ_MAX)?) as Box<dyn ReadEngine>))
+            .collect::<Result<_, Error>>()?;
+        Ok((Box::new(writer), readers))
+    }
+
+    #[expect(clippy::type_complexity, reason = "a pair of boxes, named by the caller")]
+    fn postgres(
+        target: &PostgresTarget,
+        options: &Options,
+    ) -> Result<(Box<dyn WriteEngine>, Vec<Box<dyn ReadEngine>>), Error> {
+        todo!()
+    }
+}
+
+impl Database {
+    /// Examines everything; SQLite on a copy at `scratch`, which is removed afterwards.
+    pub(crate) fn examine(&self, scratch: &Path, ambient: &Ambient) -> Result<Findings, Error> {
+        match self {
+            Self::Sqlite(file) => {
+                let copy = SqliteFile {
+                    path: scratch.to_owned(),
+                    reserve_bytes: 0,
+                    vfs: None,
+                };
+                make_private_database(scratch)?;
+                let findings = file
+                    .copy_to(scratch)
+                    .map_err(Error::from)
+                    .and_then(|()| examine_copy(&copy, ambient));
+                // The copy is ours alone; that it could not be removed harms nobody.
+                let _ = std::fs::remove_file(scratch);
+                findings
+            }
+            Self::Postgres(target) => todo!(),
+        }
+    }
+
+    /// Copies the database into a new, verified file.
+    pub(crate) fn backup(&self, target: &Path) -> Result<PathBuf, Error> {
+        match self {
+            Self::Sqlite(file) => {
+                let reader = file.open_reader(std::time::Duration::MAX)?;
+                verified_backup(reader.connection(), target)
+            }
+            Self::Postgres(_) => Err(Error::Unusable {
+                what: "a PostgreSQL workspace is backed up by `pg_dump`".to_owned(),
+            }),
+        }
+    }
+}

@@ -1,0 +1,101 @@
+//! Keyset pages: every list is one.
+
+use comity_domain::limits::{PAGE_DEFAULT, PAGE_MAX};
+use serde::{Deserialize, Deserializer, Serialize, de};
+
+/// How many items a page may have: 1 to 500, 50 unless said.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(transparent)]
+pub struct Limit(u32);
+
+/// Where the page before ended.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(transparent)]
+pub struct After(i64);
+
+/// One page of a list.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Page<T> {
+    /// The items, in a stable order.
+    pub items: Vec<T>,
+    /// What to pass as `after` for the next page; null at the end.
+    pub next: Option<String>,
+}
+
+impl Default for Limit {
+    fn default() -> Self {
+        Self(PAGE_DEFAULT)
+    }
+}
+
+impl Limit {
+    /// Returns the number.
+    pub const fn get(self) -> usize {
+        self.0 as usize
+    }
+
+    /// Returns one more than fits: whether it comes tells whether there is a next page.
+    pub fn and_one(self) -> i64 {
+        i64::from(self.0) + 1
+    }
+}
+
+impl<'de> Deserialize<'de> for Limit {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        match u32::deserialize(deserializer)? {
+            limit @ 1..=PAGE_MAX => Ok(Self(limit)),
+            _ => Err(de::Error::custom(format!("must be between 1 and {PAGE_MAX}"))),
+        }
+    }
+}
+
+impl After {
+    /// Starts behind an item.
+    pub const fn item(id: i64) -> Self {
+        Self(id)
+    }
+
+    /// Returns the key of the last item seen; 0 at the start.
+    pub const fn get(self) -> i64 {
+        self.0
+    }
+}
+
+impl<'de> Deserialize<'de> for After {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        match text.parse() {
+            Ok(key) if key >= 0 => Ok(Self(key)),
+            _ => Err(de::Error::custom("must be the `next` of the page before")),
+        }
+    }
+}
+
+impl<T> Page<T> {
+    /// Cuts a list that was read with [`Limit::and_one`].
+    pub fn cut(mut items: Vec<T>, limit: Limit, key: impl Fn(&T) -> i64) -> Self {
+        let more = items.len() > limit.get();
+        items.truncate(limit.get());
+        let last = items.last().filter(|_| more);
+        Self {
+            next: last.map(|item| key(item).to_string()),
+            items,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_page_knows_whether_there_is_another() {
+        let limit: Limit = serde_json::from_str("2").unwrap();
+        let key = |item: &i64| *item;
+        assert_eq!(Page::cut(vec![1, 2], limit, key).next, None);
+        assert_eq!(Page::cut(vec![1, 2, 3], limit, key).next.as_deref(), Some("2"));
+        assert!(serde_json::from_str::<Limit>("0").is_err());
+        assert!(serde_json::from_str::<Limit>("501").is_err());
+        assert!(serde_json::from_str::<After>("\"-1\"").is_err());
+    }
+}

@@ -1,0 +1,139 @@
+//! Presence: who was heard of lately; in memory, flushed now and then, off the log.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use comity_domain::limits::{PRESENCE_FLUSH_US, PRESENCE_MAX};
+use comity_domain::{AgentId, Timestamp};
+
+use crate::ambient::Reading;
+use crate::params;
+use crate::store::job::Upkeep;
+use crate::store::{Rows, StoreError};
+use crate::tx::{Read, UpkeepTx};
+
+/// What is known of one agent's last sign of life.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Seen {
+    /// The wall time of it.
+    pub at: Timestamp,
+    /// What the agent says it is.
+    pub status: Option<String>,
+    /// What the agent says it works on.
+    pub focus: Option<String>,
+    tick_us: i64,
+    flushed_tick_us: Option<i64>,
+}
+
+/// The presence of all agents this process has heard of.
+#[derive(Default)]
+pub struct Presence(Mutex<HashMap<AgentId, Seen>>);
+
+impl Presence {
+    /// Notes a sign of life; `status` and `focus` stay as they were unless given.
+    pub(crate) fn touch(
+        &self,
+        agent: AgentId,
+        reading: &Reading,
+        status: Option<String>,
+        focus: Option<String>,
+    ) {
+        let mut agents = self.lock();
+        if agents.len() >= PRESENCE_MAX && !agents.contains_key(&agent) {
+            return;
+        }
+        let seen = agents.entry(agent).or_insert(Seen {
+            at: reading.wall,
+            status: None,
+            focus: None,
+            tick_us: reading.tick_us,
+            flushed_tick_us: None,
+        });
+        seen.at = reading.wall;
+        seen.tick_us = reading.tick_us;
+        seen.status = status.or(seen.status.take());
+        seen.focus = focus.or(seen.focus.take());
+    }
+
+    /// Returns what this process has heard of an agent.
+    pub fn of(&self, agent: AgentId) -> Option<Seen> {
+        self.lock().get(&agent).cloned()
+    }
+
+    /// Takes what must be written: signs of life since the last flush, at most one per 10 s each.
+    pub(crate) fn due(&self, reading: &Reading, all: Urgency) -> FlushPresence {
+        let due = |seen: &Seen| match (seen.flushed_tick_us, all) {
+            (None, _) => true,
+            (Some(flushed), Urgency::Now) => flushed < seen.tick_us,
+            (Some(flushed), Urgency::WhenDue) => {
+                flushed < seen.tick_us && reading.tick_us - flushed >= PRESENCE_FLUSH_US
+            }
+        };
+        let mut agents = self.lock();
+        let mut rows: Vec<_> = agents
+            .iter_mut()
+            .filter(|(_, seen)| due(seen))
+            .map(|(agent, seen)| {
+                seen.flushed_tick_us = Some(reading.tick_us);
+                (*agent, seen.clone())
+            })
+            .collect();
+        rows.sort_by_key(|(agent, _)| *agent);
+        FlushPresence {
+            rows,
+            tick_us: reading.tick_us,
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<AgentId, Seen>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Whether a flush respects the interval.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Urgency {
+    /// Only what was not flushed for a while.
+    WhenDue,
+    /// Everything: the kernel stops.
+    Now,
+}
+
+/// Writes signs of life to their table.
+pub(crate) struct FlushPresence {
+    rows: Vec<(AgentId, Seen)>,
+    tick_us: i64,
+}
+
+impl FlushPresence {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.rows.is_empty()
+    }
+}
+
+impl Upkeep for FlushPresence {
+    fn run(&self, tx: &mut UpkeepTx<'_, '_>) -> Result<(), StoreError> {
+        for (agent, seen) in &self.rows {
+            let ago_us = self.tick_us.saturating_sub(seen.tick_us).max(0);
+            let lease_us = tx.now().lease.micros() - ago_us;
+            // Of an agent registered in a transaction that was undone there is no row to refer to.
+            tx.write(
+                "insert into presence (agent_id, seen_at, seen_lease_us, status, focus)
+                 select id, ?2, ?3, ?4, ?5 from agent where id = ?1
+                 on conflict (agent_id) do update
+                 set seen_at = excluded.seen_at, seen_lease_us = excluded.seen_lease_us,
+                     status = excluded.status, focus = excluded.focus
+                 where presence.seen_lease_us <= excluded.seen_lease_us",
+                params![
+                    *agent,
+                    seen.at,
+                    lease_us,
+                    seen.status.as_deref().unwrap_or_default(),
+                    seen.focus.as_deref().unwrap_or_default(),
+                ],
+                Rows::Any,
+            )?;
+        }
+        Ok(())
+    }
+}

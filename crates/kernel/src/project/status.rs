@@ -1,0 +1,46 @@
+//! Tells how a project stands.
+
+use serde::{Deserialize, Serialize};
+
+use super::table::{self, Project, ProjectRef};
+use crate::actor::{Actor, Party};
+use crate::agent;
+use crate::error::Error;
+use crate::query::Query;
+use crate::tx::Snapshot;
+
+/// Asks how a project stands.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ProjectStatusQuery {
+    /// The project's key or slug; an agent's own unless given.
+    #[serde(default)]
+    pub project: Option<ProjectRef>,
+}
+
+/// How a project stands.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ProjectStatus {
+    /// The project.
+    pub project: Project,
+    /// How many agents it has that are not retired.
+    pub agents: i64,
+    /// How many of its agents are retired.
+    pub agents_retired: i64,
+}
+
+impl Query for ProjectStatusQuery {
+    const NAME: &'static str = "project_status";
+    const WHO: &'static [Party] = &[Party::Operator, Party::Agent, Party::Observer];
+    type Answer = ProjectStatus;
+
+    fn run(&self, actor: &Actor, snapshot: &mut Snapshot<'_>) -> Result<ProjectStatus, Error> {
+        let project = table::resolve(snapshot, actor, self.project.as_ref())?;
+        let (agents, agents_retired) = agent::table::counts(snapshot, project.id)?;
+        Ok(ProjectStatus {
+            project,
+            agents,
+            agents_retired,
+        })
+    }
+}

@@ -1,0 +1,365 @@
+//! The writer: the only thread that changes anything.
+//!
+//! It takes what waits, runs each command in a savepoint of one transaction, commits once and
+//! answers then (B1). A command that fails is undone alone (B2). When the transaction itself is
+//! lost on the way, nobody is answered and the batch is run again one by one (B3).
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use comity_domain::Seq;
+use comity_domain::limits::{BATCH_RETRIES_MAX, BATCH_US_MAX, RECONNECT_US_MAX};
+use tokio::sync::watch;
+
+use super::job::{Job, Kept};
+use super::queue::{Next, Queue};
+use super::{CommitError, Head, StoreError, WriteEngine};
+use crate::ambient::{Ambient, Now, Reading};
+use crate::error::{Error, Impossible};
+use crate::log::table::move_head;
+use crate::presence::Presence;
+use crate::tx::{Batch, Tip};
+
+/// How long nothing must come before the engine may tidy up.
+const IDLE: Duration = Duration::from_millis(200);
+
+/// Which database the writer was started for; another one under it stops it (L11).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Identity {
+    pub(crate) epoch: String,
+    pub(crate) schema: i64,
+}
+
+/// The state of the writer thread.
+pub(crate) struct Writer {
+    pub(crate) engine: Box<dyn WriteEngine>,
+    pub(crate) queue: Arc<Queue<Box<dyn Job>>>,
+    pub(crate) ambient: Ambient,
+    pub(crate) presence: Arc<Presence>,
+    pub(crate) identity: Identity,
+    pub(crate) batch_max: usize,
+    /// Where the log stands, for everybody who waits for something new.
+    pub(crate) head: Arc<watch::Sender<Seq>>,
+    /// Why the writer gave up, once it has.
+    pub(crate) gave_up: Arc<watch::Sender<Option<Error>>>,
+    /// Set when a stop has taken too long: what still waits is answered unheard.
+    pub(crate) hurry: Arc<AtomicBool>,
+}
+
+/// How a transaction ended that was not committed.
+enum Lost {
+    /// Another server won or the connection went away: nothing stands, it may be tried again.
+    Again(StoreError),
+    /// The transaction vanished under the batch: nothing stands, each command is tried alone.
+    Vanished(StoreError),
+    /// It could not even begin, or a single command could not be committed.
+    Refused(StoreError),
+    /// The database went away at COMMIT: it stands or it does not.
+    Unknown(StoreError),
+    /// Nothing may be written any more.
+    Fatal(Error),
+}
+
+/// What the commands of a transaction have in common.
+struct Running {
+    now: Now,
+    reading: Reading,
+    tip: Tip,
+    dirty: bool,
+}
+
+impl Writer {
+    /// Works until the queue is closed and empty, or until nothing may be written any more.
+    pub(crate) fn run(mut self) {
+        // A panic outside a command leaves a state nobody has thought through: stop at once.
+        let worked = catch_unwind(AssertUnwindSafe(|| self.work()));
+        if worked.is_err() {
+            tracing::error!("the writer panicked outside a command; the process ends");
+            std::process::abort();
+        }
+    }
+
+    fn work(&mut self) {
+        while self.gave_up.borrow().is_none() && !self.hurry.load(Ordering::Relaxed) {
+            match self.queue.next(IDLE) {
+                Next::Job(job) => {
+                    // Pausing here lets a test fill the queue and so shape the batch.
+                    let _ = self.ambient.failpoints.hit("writer.before_batch");
+                    self.batch(job);
+                }
+                Next::Idle => self.engine.idle(),
+                Next::Stopped => return,
+            }
+        }
+        self.queue.close();
+        while let Some(mut job) = self.queue.try_next() {
+            job.fail(Error::Busy {
+                reason: "the kernel stops".to_owned(),
+            });
+            job.answer(&self.ambient);
+        }
+    }
+
+    fn batch(&mut self, first: Box<dyn Job>) {
+        let mut jobs = vec![first];
+        match self.with_retries(&mut jobs, Fill::FromQueue) {
+            Ok(()) => self.answer(jobs),
+            Err(Lost::Vanished(error)) if jobs.len() > 1 => {
+                tracing::warn!(error = %error, commands = jobs.len(), "a batch was lost; its commands run one by one");
+                for job in jobs {
+                    self.single(job);
+                }
+            }
+            Err(lost) => self.fail(jobs, lost),
+        }
+        self.engine.after_commit();
+    }
+
+    /// Runs one command in a transaction of its own.
+    fn single(&mut self, job: Box<dyn Job>) {
+        let mut jobs = vec![job];
+        match self.with_retries(&mut jobs, Fill::Nothing) {
+            Ok(()) => self.answer(jobs),
+            Err(lost) => self.fail(jobs, lost),
+        }
+    }
+
+    fn with_retries(&mut self, jobs: &mut Vec<Box<dyn Job>>, fill: Fill) -> Result<(), Lost> {
+        let started = Instant::now();
+        let mut fill = fill;
+        for attempt in 1.. {
+            match self.transaction(jobs, fill) {
+                Err(Lost::Again(error)) => {
+                    let lost = matches!(error, StoreError::Lost(_));
+                    let too_long = started.elapsed() >= Duration::from_micros(RECONNECT_US_MAX);
+                    if too_long || (!lost && attempt >= BATCH_RETRIES_MAX) {
+                        return Err(Lost::Refused(error));
+                    }
+                    if lost {
+                        std::thread::sleep(Duration::from_millis(50));
+                    }
+                    fill = Fill::Nothing;
+                }
+                ended => return ended,
+            }
+        }
+        Ok(())
+    }
+
+    /// Runs the jobs, and what else waits if `fill` says so, in one transaction.
+    fn transaction(&mut self, jobs: &mut Vec<Box<dyn Job>>, fill: Fill) -> Result<(), Lost> {
+        let head = self.begin()?;
+        let reading = self.ambient.clock.read(head.server_us);
+        let mut running = Running {
+            now: Now {
+                at: reading.wall,
+                lease: reading.lease(&head),
+            },
+            reading,
+            tip: Tip {
+                seq: head.seq,
+                hash: head.hash,
+            },
+            dirty: false,
+        };
+        let ran = self.run_jobs(jobs, fill, &mut running);
+        let ended = ran.and_then(|()| self.end(&running));
+        if ended.is_err() {
+            self.engine.rollback();
+        }
+        ended
+    }
+
+    fn begin(&mut self) -> Result<Head, Lost> {
+        let head = self.engine.begin().map_err(|error| match error {
+            StoreError::Conflict(_) | StoreError::Lost(_) => Lost::Again(error),
+            StoreError::Io(_) | StoreError::Damaged(_) => Lost::Fatal(error.into()),
+            error => Lost::Refused(error),
+        })?;
+        if head.schema == self.identity.schema && head.epoch == self.identity.epoch {
+            return Ok(head);
+        }
+        self.engine.rollback();
+        Err(Lost::Fatal(if head.schema == self.identity.schema {
+            Error::Unusable {
+                what: "the database was replaced by another one while it was served".to_owned(),
+            }
+        } else {
+            Error::DatabaseNewer {
+                found: head.schema,
+                known: self.identity.schema,
+            }
+        }))
+    }
+
+    fn run_jobs(
+        &mut self,
+        jobs: &mut Vec<Box<dyn Job>>,
+        fill: Fill,
+        running: &mut Running,
+    ) -> Result<(), Lost> {
+        let started = Instant::now();
+        let mut next = 0;
+        loop {
+            if next == jobs.len() {
+                let full = next >= self.batch_max
+                    || started.elapsed() >= Duration::from_micros(BATCH_US_MAX);
+                match fill {
+                    Fill::FromQueue if !full => match self.queue.try_next() {
+                        Some(job) => jobs.push(job),
+                        None => return Ok(()),
+                    },
+                    Fill::FromQueue | Fill::Nothing => return Ok(()),
+                }
+            }
+            let Some(job) = jobs.get_mut(next) else {
+                return Ok(());
+            };
+            self.run_one(&mut **job, running)?;
+            next += 1;
+        }
+    }
+
+    /// Runs one command in its savepoint; it stands, or it alone is undone.
+    fn run_one(&mut self, job: &mut dyn Job, running: &mut Running) -> Result<(), Lost> {
+        self.engine.savepoint().map_err(Lost::Vanished)?;
+        let mut batch = Batch {
+            session: &mut *self.engine,
+            ambient: &self.ambient,
+            presence: &self.presence,
+            now: running.now,
+            tip: running.tip,
+            broken: None,
+            dirty: running.dirty,
+        };
+        let ended = catch_unwind(AssertUnwindSafe(|| job.attempt(&mut batch)));
+        let (tip, dirty, broken) = (batch.tip, batch.dirty, batch.broken.take());
+        let error = match (ended, broken) {
+            (Ok(Kept::Yes), None) => {
+                match self.engine.release().and_then(|()| self.engine.settle()) {
+                    Ok(()) => {
+                        (running.tip, running.dirty) = (tip, dirty);
+                        return Ok(());
+                    }
+                    Err(error) => Some(error),
+                }
+            }
+            (Ok(_), broken) => broken,
+            (Err(_), broken) => {
+                let panicked = Impossible("the command panicked");
+                job.fail(Error::internal(panicked));
+                broken.filter(|error| !matches!(error, StoreError::Shape(_)))
+            }
+        };
+        self.undo(job, error)
+    }
+
+    fn undo(&mut self, job: &mut dyn Job, error: Option<StoreError>) -> Result<(), Lost> {
+        match error {
+            Some(error @ (StoreError::Conflict(_) | StoreError::Lost(_))) => {
+                return Err(Lost::Again(error));
+            }
+            Some(error @ (StoreError::Io(_) | StoreError::Damaged(_))) => {
+                return Err(Lost::Fatal(error.into()));
+            }
+            Some(error) => {
+                job.fail(error.clone().into());
+                if !self.engine.in_transaction() {
+                    return Err(Lost::Vanished(error));
+                }
+            }
+            None => {}
+        }
+        self.engine.undo().map_err(Lost::Vanished)
+    }
+
+    /// Moves the head and commits; without anything written there is nothing to commit.
+    fn end(&mut self, running: &Running) -> Result<(), Lost> {
+        if !running.dirty {
+            self.engine.rollback();
+            return Ok(());
+        }
+        self.ambient
+            .failpoints
+            .hit("writer.before_commit")
+            .and_then(|()| {
+                move_head(
+                    &mut *self.engine,
+                    running.tip.seq,
+                    &running.tip.hash,
+                    running.now.lease,
+                    running.reading.tick_us,
+                    &running.reading.tick_of,
+                )
+            })
+            .map_err(after_rollback)?;
+        match self.engine.commit(running.tip.seq) {
+            Ok(()) => {}
+            Err(CommitError::RolledBack(error)) => return Err(after_rollback(error)),
+            Err(CommitError::Indeterminate(error @ StoreError::Lost(_))) => {
+                return Err(Lost::Unknown(error));
+            }
+            Err(CommitError::Indeterminate(error)) => return Err(Lost::Fatal(error.into())),
+        }
+        // The commands stand from here on; a failure here must not be told as one of theirs.
+        let _ = self.ambient.failpoints.hit("writer.before_ack");
+        self.head.send_if_modified(|head| {
+            let moved = *head < running.tip.seq;
+            *head = running.tip.seq.max(*head);
+            moved
+        });
+        Ok(())
+    }
+
+    fn answer(&self, jobs: Vec<Box<dyn Job>>) {
+        for job in jobs {
+            job.answer(&self.ambient);
+        }
+    }
+
+    fn fail(&mut self, mut jobs: Vec<Box<dyn Job>>, lost: Lost) {
+        let error = match lost {
+            Lost::Again(error) | Lost::Vanished(error) | Lost::Refused(error) => {
+                tracing::warn!(error = %error, commands = jobs.len(), "a batch was refused");
+                error.into()
+            }
+            Lost::Unknown(error) => {
+                tracing::error!(error = %error, "the database went away at commit");
+                Error::Indeterminate
+            }
+            Lost::Fatal(error) => {
+                tracing::error!(error = %error, "nothing more is written");
+                self.gave_up.send_replace(Some(error.clone()));
+                error
+            }
+        };
+        // What could not even begin cannot begin for those behind it either.
+        while jobs.len() < self.batch_max
+            && let Some(job) = self.queue.try_next()
+        {
+            jobs.push(job);
+        }
+        for mut job in jobs {
+            job.fail(error.clone());
+            job.answer(&self.ambient);
+        }
+    }
+}
+
+/// Whether a transaction takes more commands from the queue.
+#[derive(Clone, Copy)]
+enum Fill {
+    FromQueue,
+    Nothing,
+}
+
+/// What a transaction that was rolled back at its end means for its commands.
+fn after_rollback(error: StoreError) -> Lost {
+    match error {
+        StoreError::Conflict(_) | StoreError::Lost(_) => Lost::Again(error),
+        StoreError::Io(_) | StoreError::Damaged(_) => Lost::Fatal(error.into()),
+        error => Lost::Vanished(error),
+    }
+}

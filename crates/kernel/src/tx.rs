@@ -1,0 +1,345 @@
+//! The three kinds of transaction, and the reading they share.
+//!
+//! A [`WriteTx`] decides and emits, a [`Snapshot`] only reads, an [`UpkeepTx`] writes what is off
+//! the log and cannot emit. Whatever a decision reads it reads through [`Read`], so the same
+//! function serves the command that acts and the query that only asks.
+
+use comity_domain::limits::EVENTS_PER_COMMAND_MAX;
+use comity_domain::token::to_hex;
+use comity_domain::{LeaseTime, Seq, Timestamp};
+
+use crate::actor::{Actor, Correlation};
+use crate::ambient::{Ambient, Now};
+use crate::error::Error;
+use crate::log::line::payload_hash;
+use crate::log::{self, Envelope, Event, Place, Tables, link};
+use crate::presence::Presence;
+use crate::store::{Param, Row, Rows, Session, StoreError, Visit};
+
+/// Reads rows as of one moment.
+pub trait Read {
+    /// Runs a statement and hands over its rows one by one.
+    fn each(
+        &mut self,
+        sql: &'static str,
+        params: &[Param<'_>],
+        visit: Visit<'_>,
+    ) -> Result<(), StoreError>;
+
+    /// Returns the times of the transaction.
+    fn now(&self) -> Now;
+
+    /// Returns the last sequence number that is visible here.
+    fn head(&self) -> Seq;
+
+    /// Returns who was heard of lately.
+    fn presence(&self) -> &Presence;
+
+    /// Collects rows.
+    fn rows<T>(
+        &mut self,
+        sql: &'static str,
+        params: &[Param<'_>],
+        mut map: impl FnMut(&mut Row) -> Result<T, StoreError>,
+    ) -> Result<Vec<T>, StoreError>
+    where
+        Self: Sized,
+    {
+        let mut rows = Vec::new();
+        self.each(sql, params, &mut |mut row| {
+            rows.push(map(&mut row)?);
+            Ok(())
+        })?;
+        Ok(rows)
+    }
+
+    /// Returns the first row, if there is one.
+    fn row<T>(
+        &mut self,
+        sql: &'static str,
+        params: &[Param<'_>],
+        map: impl FnMut(&mut Row) -> Result<T, StoreError>,
+    ) -> Result<Option<T>, StoreError>
+    where
+        Self: Sized,
+    {
+        Ok(self.rows(sql, params, map)?.into_iter().next())
+    }
+
+    /// Returns the row that is always there, such as a count.
+    fn one<T>(
+        &mut self,
+        sql: &'static str,
+        params: &[Param<'_>],
+        map: impl FnMut(&mut Row) -> Result<T, StoreError>,
+    ) -> Result<T, StoreError>
+    where
+        Self: Sized,
+    {
+        self.row(sql, params, map)?
+            .ok_or(StoreError::Shape("a row"))
+    }
+}
+
+/// Where the log stands inside a running batch.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Tip {
+    pub(crate) seq: Seq,
+    pub(crate) hash: [u8; 32],
+}
+
+/// What all commands of a batch share.
+pub(crate) struct Batch<'a> {
+    pub(crate) session: &'a mut dyn Session,
+    pub(crate) ambient: &'a Ambient,
+    pub(crate) presence: &'a Presence,
+    pub(crate) now: Now,
+    pub(crate) tip: Tip,
+    /// The first failed statement of the command: whatever the command says, it failed (A6, L4).
+    pub(crate) broken: Option<StoreError>,
+    /// Whether anything was written that a COMMIT must make durable.
+    pub(crate) dirty: bool,
+}
+
+impl Batch<'_> {
+    fn each(
+        &mut self,
+        sql: &'static str,
+        params: &[Param<'_>],
+        visit: Visit<'_>,
+    ) -> Result<(), StoreError> {
+        self.guard(|session| session.each(sql, params, visit))
+    }
+
+    pub(crate) fn write(
+        &mut self,
+        sql: &'static str,
+        params: &[Param<'_>],
+        rows: Rows,
+    ) -> Result<(), StoreError> {
+        self.dirty = true;
+        self.guard(|session| session.write(sql, params, rows))
+    }
+
+    /// Runs statements unless one failed before: after an error nothing more is tried.
+    fn guard(
+        &mut self,
+        run: impl FnOnce(&mut dyn Session) -> Result<(), StoreError>,
+    ) -> Result<(), StoreError> {
+        if let Some(error) = &self.broken {
+            return Err(error.clone());
+        }
+        run(self.session).inspect_err(|error| self.broken = Some(error.clone()))
+    }
+}
+
+/// The transaction of a command: it reads, decides and emits.
+pub struct WriteTx<'a, 'b> {
+    batch: &'a mut Batch<'b>,
+    actor: &'a Actor,
+    correlation: Option<&'a Correlation>,
+    emitted: u32,
+}
+
+impl<'a, 'b> WriteTx<'a, 'b> {
+    pub(crate) fn new(
+        batch: &'a mut Batch<'b>,
+        actor: &'a Actor,
+        correlation: Option<&'a Correlation>,
+    ) -> Self {
+        Self {
+            batch,
+            actor,
+            correlation,
+            emitted: 0,
+        }
+    }
+
+    /// Returns who acts.
+    pub fn actor(&self) -> &Actor {
+        self.actor
+    }
+
+    /// Returns fresh random bytes.
+    pub fn random<const N: usize>(&self) -> [u8; N] {
+        self.batch.ambient.random()
+    }
+
+    /// Appends an event to the log and applies it to the tables: the only way to change them.
+    pub fn emit(&mut self, event: impl Into<Event>) -> Result<Seq, Error> {
+        if self.emitted == EVENTS_PER_COMMAND_MAX {
+            return Err(Error::LimitExceeded {
+                what: "the number of events of one command",
+                limit: EVENTS_PER_COMMAND_MAX.into(),
+            });
+        }
+        let event = event.into();
+        let payload = event.payload()?;
+        let payload_sha256 = payload_hash(&payload);
+        let actor = self.actor.to_string();
+        let place = Place {
+            seq: self.batch.tip.seq.next(),
+            at: self.batch.now.at,
+        };
+        let envelope = Envelope {
+            seq: place.seq,
+            at: place.at,
+            v: event.version(),
+            kind: event.kind(),
+            project: event.inner().project(),
+            actor: &actor,
+            subject: event.inner().subject().into(),
+            run: None,
+            correlation: self.correlation.map(|correlation| &**correlation),
+            payload_sha256: &to_hex(&payload_sha256),
+        };
+        let hash = link(&self.batch.tip.hash, &serde_json::to_string(&envelope)?);
+        self.batch.dirty = true;
+        self.batch.guard(|session| {
+            log::table::append(session, &envelope, &payload_sha256, &payload, &hash)?;
+            event.inner().apply(place, &mut Tables::new(session))
+        })?;
+        self.batch.tip = Tip {
+            seq: place.seq,
+            hash,
+        };
+        self.emitted += 1;
+        self.batch.ambient.failpoints.hit("command.after_emit")?;
+        Ok(place.seq)
+    }
+}
+
+impl Read for WriteTx<'_, '_> {
+    fn each(
+        &mut self,
+        sql: &'static str,
+        params: &[Param<'_>],
+        visit: Visit<'_>,
+    ) -> Result<(), StoreError> {
+        self.batch.each(sql, params, visit)
+    }
+
+    fn now(&self) -> Now {
+        self.batch.now
+    }
+
+    fn head(&self) -> Seq {
+        self.batch.tip.seq
+    }
+
+    fn presence(&self) -> &Presence {
+        self.batch.presence
+    }
+}
+
+/// The transaction of upkeep: it writes tables that are off the log, and cannot emit.
+pub(crate) struct UpkeepTx<'a, 'b> {
+    batch: &'a mut Batch<'b>,
+}
+
+impl<'a, 'b> UpkeepTx<'a, 'b> {
+    pub(crate) fn new(batch: &'a mut Batch<'b>) -> Self {
+        Self { batch }
+    }
+
+    /// Changes rows of a table that is off the log.
+    pub(crate) fn write(
+        &mut self,
+        sql: &'static str,
+        params: &[Param<'_>],
+        rows: Rows,
+    ) -> Result<(), StoreError> {
+        self.batch.write(sql, params, rows)
+    }
+
+    /// Makes the transaction commit, to prove that it can.
+    pub(crate) fn touch(&mut self) {
+        self.batch.dirty = true;
+    }
+}
+
+impl Read for UpkeepTx<'_, '_> {
+    fn each(
+        &mut self,
+        sql: &'static str,
+        params: &[Param<'_>],
+        visit: Visit<'_>,
+    ) -> Result<(), StoreError> {
+        self.batch.each(sql, params, visit)
+    }
+
+    fn now(&self) -> Now {
+        self.batch.now
+    }
+
+    fn head(&self) -> Seq {
+        self.batch.tip.seq
+    }
+
+    fn presence(&self) -> &Presence {
+        self.batch.presence
+    }
+}
+
+/// A read snapshot: everything in it is as of one sequence number.
+pub struct Snapshot<'a> {
+    session: &'a mut dyn Session,
+    presence: &'a Presence,
+    now: Now,
+    head: Seq,
+    hash: [u8; 32],
+}
+
+impl<'a> Snapshot<'a> {
+    pub(crate) fn new(
+        session: &'a mut dyn Session,
+        presence: &'a Presence,
+        now: Now,
+        tip: Tip,
+    ) -> Self {
+        Self {
+            session,
+            presence,
+            now,
+            head: tip.seq,
+            hash: tip.hash,
+        }
+    }
+
+    /// Opens the tables of a database that nobody serves: a copy, or one being folded.
+    pub(crate) fn unserved(session: &'a mut dyn Session, presence: &'a Presence, tip: Tip) -> Self {
+        let now = Now {
+            at: Timestamp::from_micros(0),
+            lease: LeaseTime::from_micros(0),
+        };
+        Self::new(session, presence, now, tip)
+    }
+
+    /// Returns the chain's hash at the head.
+    pub fn hash(&self) -> &[u8; 32] {
+        &self.hash
+    }
+}
+
+impl Read for Snapshot<'_> {
+    fn each(
+        &mut self,
+        sql: &'static str,
+        params: &[Param<'_>],
+        visit: Visit<'_>,
+    ) -> Result<(), StoreError> {
+        self.session.each(sql, params, visit)
+    }
+
+    fn now(&self) -> Now {
+        self.now
+    }
+
+    fn head(&self) -> Seq {
+        self.head
+    }
+
+    fn presence(&self) -> &Presence {
+        self.presence
+    }
+}

@@ -1,0 +1,213 @@
+//! One kernel on either engine, checked when the test is over.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use comity_kernel::actor::IdempotencyKey;
+use comity_kernel::agent::{Agent, RegisterAgent};
+use comity_kernel::ambient::Ambient;
+use comity_kernel::doctor::Findings;
+use comity_kernel::failpoint::Failpoints;
+use comity_kernel::project::{EnsureProject, Project};
+use comity_kernel::{Actor, AsOf, Caller, Command, Error, Kernel, Options, Query, Reply};
+use tempfile::TempDir;
+
+use crate::{ManualClock, SeededEntropy};
+
+/// Which database a test runs on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Engine {
+    /// A file of its own.
+    Sqlite,
+    /// A schema of its own on the server that `COMITY_TEST_POSTGRES` names.
+    Postgres,
+}
+
+/// A kernel with its database, clock and failpoints, alone in the world.
+///
+/// When it is dropped it examines the database as `doctor` does: the chain, the fold and the
+/// revisions must hold after every test (C1, I1).
+pub struct Kit {
+    kernel: Option<Kernel>,
+    directory: TempDir,
+    options: Options,
+    /// The clock the kernel reads.
+    pub clock: Arc<ManualClock>,
+    /// The kernel's failpoints.
+    pub failpoints: Failpoints,
+    check_at_end: bool,
+    schema: Option<String>,
+}
+
+impl Kit {
+    /// Opens a kernel with everything as usual.
+    pub fn new(engine: Engine) -> Self {
+        Self::with(engine, |_| {})
+    }
+
+    /// Opens a kernel with some options changed.
+    pub fn with(engine: Engine, change: impl FnOnce(&mut Options)) -> Self {
+        let directory = tempfile::tempdir().expect("a temporary directory");
+        let clock = Arc::new(ManualClock::default());
+        let failpoints = Failpoints::default();
+        let (mut options, schema) = options_for(engine, directory.path());
+        options.ambient = Ambient {
+            clock: Arc::clone(&clock) as Arc<_>,
+            entropy: Arc::new(SeededEntropy::new(1)),
+            failpoints: failpoints.clone(),
+        };
+        options.readers = 2;
+        change(&mut options);
+        let kernel = Kernel::open(options.clone()).expect("the kernel opens");
+        Self {
+            kernel: Some(kernel),
+            directory,
+            options,
+            clock,
+            failpoints,
+            check_at_end: true,
+            schema,
+        }
+    }
+
+    /// Returns the running kernel.
+    pub fn kernel(&self) -> &Kernel {
+        self.kernel.as_ref().expect("the kernel runs")
+    }
+
+    /// Returns how the kernel was opened, to open another one on the same database.
+    pub fn options(&self) -> &Options {
+        &self.options
+    }
+
+    /// Returns the directory that belongs to this test.
+    pub fn directory(&self) -> &Path {
+        self.directory.path()
+    }
+
+    /// Stops the kernel and opens the database again.
+    pub fn restart(&mut self) {
+        self.kernel = None;
+        self.kernel = Some(Kernel::open(self.options.clone()).expect("the kernel opens again"));
+    }
+
+    /// Stops the kernel.
+    pub fn stop(&mut self) {
+        self.kernel = None;
+    }
+
+    /// Examines the database as `doctor` does.
+    pub fn doctor(&self) -> Findings {
+        self.kernel()
+            .doctor(self.directory.path())
+            .expect("the doctor can look")
+    }
+
+    /// Leaves the database unexamined: the test broke it on purpose.
+    pub fn expect_damage(&mut self) {
+        self.check_at_end = false;
+    }
+
+    /// Runs a command as the operator.
+    pub fn run<C: Command>(&self, command: C) -> Result<Reply<C::Answer>, Error> {
+        self.run_as(Actor::OPERATOR, command)
+    }
+
+    /// Runs a command as somebody.
+    pub fn run_as<C: Command>(
+        &self,
+        caller: impl Into<Caller>,
+        command: C,
+    ) -> Result<Reply<C::Answer>, Error> {
+        self.kernel().execute(caller.into(), command).wait()
+    }
+
+    /// Asks as the operator.
+    pub fn ask<Q: Query>(&self, query: Q) -> Result<AsOf<Q::Answer>, Error> {
+        self.ask_as(Actor::OPERATOR, query)
+    }
+
+    /// Asks as somebody.
+    pub fn ask_as<Q: Query>(&self, actor: Actor, query: Q) -> Result<AsOf<Q::Answer>, Error> {
+        self.kernel().query(actor, query).wait()
+    }
+
+    /// Makes or finds a project.
+    pub fn project(&self, key: &str) -> Project {
+        let command: EnsureProject = request(&serde_json::json!({ "key": key }));
+        self.run(command).expect("a project").answer.project
+    }
+
+    /// Registers an agent and authenticates it with the token it got.
+    pub fn agent(&self, project: &str, name: &str) -> (Agent, Actor) {
+        let registered = self.run(register(project, name)).expect("an agent").answer;
+        let token = registered.secret.expect("a token").reveal();
+        let actor = self.kernel().authenticate(&token).wait().expect("an actor");
+        (registered.agent, actor.answer)
+    }
+}
+
+impl Drop for Kit {
+    fn drop(&mut self) {
+        if self.check_at_end && !std::thread::panicking() {
+            if self.kernel.is_none() {
+                self.restart();
+            }
+            let findings = self.doctor();
+            assert!(findings.ok, "{findings:#?}");
+        }
+        self.kernel = None;
+        if let Some(schema) = &self.schema {
+            drop_schema(schema);
+        }
+    }
+}
+
+/// The operator with an idempotency key.
+pub fn operator_with_key(key: &str) -> Caller {
+    Caller::from(Actor::OPERATOR).with_key(IdempotencyKey::parse(key).expect("a key"))
+}
+
+/// Makes a request the way a surface does: from JSON.
+pub fn request<T: serde::de::DeserializeOwned>(json: &serde_json::Value) -> T {
+    comity_domain::json::decode(json.clone()).expect("a valid request")
+}
+
+/// A request to register an agent.
+pub fn register(project: &str, name: &str) -> RegisterAgent {
+    request(&serde_json::json!({
+        "project": project, "name": name, "program": "test", "model": "none",
+    }))
+}
+
+/// Returns options for a fresh database of an engine, and the schema's URL to drop afterwards.
+pub fn options_for(engine: Engine, directory: &Path) -> (Options, Option<String>) {
+    match engine {
+        Engine::Sqlite => {
+            let mut options = Options::sqlite(directory.join("comity.db"));
+            options.backups = Some(directory.to_owned());
+            (options, None)
+        }
+        Engine::Postgres => {
+            let url = fresh_schema_url();
+            let options = Options::postgres(&url).expect("a PostgreSQL URL");
+            (options, Some(url))
+        }
+    }
+}
+
+/// Returns the URL of a schema that nobody else uses.
+pub fn fresh_schema_url() -> String {
+    static COUNTER: AtomicU64 = AtomicU64::new(0);
+    let server = std::env::var("COMITY_TEST_POSTGRES")
+        .expect("COMITY_TEST_POSTGRES names a PostgreSQL server; `scripts/test` starts one");
+    let number = COUNTER.fetch_add(1, Ordering::SeqCst);
+    let joint = if server.contains('?') { '&' } else { '?' };
+    format!(
+        "{server}{joint}schema=t{}_{number}",
+        std::process::id()
+    )
+}
+
+fn drop_schema(_url: &str) {}

@@ -1,0 +1,3 @@
+//! The conformance suite: every fact on both engines.
+
+mod agents;
