@@ -107,8 +107,21 @@ mod tests {
         }
         let long = "x".repeat(65);
         for bad in [
-            "", "7", "-a", ".a", "a b", "a/b", "a\0", "a\n", "Bl\u{fc}e", "\u{412}lue", "Operator",
-            "SYSTEM", "observer", "..", long.as_str(),
+            "",
+            "7",
+            "-a",
+            ".a",
+            "a b",
+            "a/b",
+            "a\0",
+            "a\n",
+            "Bl\u{fc}e",
+            "\u{412}lue",
+            "Operator",
+            "SYSTEM",
+            "observer",
+            "..",
+            long.as_str(),
         ] {
             assert!(AgentName::parse(bad).is_err(), "{bad:?}"); // E1, look-alikes included
         }

@@ -28,12 +28,11 @@ impl ProjectKey {
         if text.trim() != text {
             return Err("must not begin or end with white space".to_owned());
         }
-        let unresolved =
-            |(at, segment): (usize, &str)| match segment {
-                "" => at > 0 && text != "/",
-                "." | ".." => true,
-                _ => false,
-            };
+        let unresolved = |(at, segment): (usize, &str)| match segment {
+            "" => at > 0 && text != "/",
+            "." | ".." => true,
+            _ => false,
+        };
         if text.split('/').enumerate().any(unresolved) {
             return Err(
                 "must be resolved: no `.`, `..` or empty segments, no `/` at the end".to_owned(),
@@ -169,7 +168,9 @@ mod tests {
 
     #[test]
     fn unresolved_keys_are_refused() {
-        for key in ["", " ", "/a/../b", "./a", "/a/.", "/a//b", "/a/", "a\0b", "a\nb", " a", "a "] {
+        for key in [
+            "", " ", "/a/../b", "./a", "/a/.", "/a//b", "/a/", "a\0b", "a\nb", " a", "a ",
+        ] {
             assert!(ProjectKey::parse(key).is_err(), "{key:?}");
         }
         assert!(ProjectKey::parse(&"k".repeat(PROJECT_KEY_BYTES_MAX + 1)).is_err());

@@ -115,7 +115,16 @@ mod tests {
     fn a_line_is_one_visible_line() {
         assert!(Line::<8>::parse("Blue").is_ok());
         assert!(Line::<8>::parse("é ü").is_ok());
-        for refused in ["", "   ", "a\nb", "a\0b", "a\u{1b}[2J", "a\u{202e}b", "\u{feff}a", "123456789"] {
+        for refused in [
+            "",
+            "   ",
+            "a\nb",
+            "a\0b",
+            "a\u{1b}[2J",
+            "a\u{202e}b",
+            "\u{feff}a",
+            "123456789",
+        ] {
             assert!(Line::<8>::parse(refused).is_err(), "{refused:?}"); // S6 S7
         }
     }

@@ -93,11 +93,12 @@ pub struct SystemClock {
 impl SystemClock {
     fn new() -> Self {
         // Without a boot id every start counts as another boot: the lease clock then only waits.
-        let boot = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_else(|_| {
-            let mut bytes = [0; 16];
-            SystemEntropy.fill(&mut bytes);
-            comity_domain::token::to_hex(&bytes)
-        });
+        let boot =
+            std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_else(|_| {
+                let mut bytes = [0; 16];
+                SystemEntropy.fill(&mut bytes);
+                comity_domain::token::to_hex(&bytes)
+            });
         Self {
             boot: boot.trim().into(),
             server: "server".into(),

@@ -103,7 +103,10 @@ impl DataDir {
         let target = self.path.join(name);
         let write = || -> std::io::Result<()> {
             if let Some(parent) = target.parent() {
-                DirBuilder::new().recursive(true).mode(0o700).create(parent)?;
+                DirBuilder::new()
+                    .recursive(true)
+                    .mode(0o700)
+                    .create(parent)?;
             }
             let fresh = target.with_extension("new");
             let mut file = private_file(&fresh, Existing::Truncate)?;
@@ -157,7 +160,8 @@ impl DataDir {
 
     fn holder(&self, lock: &str) -> String {
         let mut note = String::new();
-        let read = File::open(self.path.join(lock)).and_then(|mut file| file.read_to_string(&mut note));
+        let read =
+            File::open(self.path.join(lock)).and_then(|mut file| file.read_to_string(&mut note));
         match read {
             Ok(_) if !note.trim().is_empty() => note.trim().to_owned(),
             _ => "another process".to_owned(),
@@ -299,7 +303,9 @@ mod tests {
     #[test]
     fn what_is_made_is_private() {
         let (_directory, data) = scratch();
-        let path = data.write_private(Path::new("agents/web/Blue.token"), "x").unwrap();
+        let path = data
+            .write_private(Path::new("agents/web/Blue.token"), "x")
+            .unwrap();
         let mode = |path: &Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
         assert_eq!(mode(&path), 0o600);
         assert_eq!(mode(data.path()), 0o700);

@@ -53,10 +53,22 @@ impl Check {
             Err(error) => Self {
                 name,
                 ok: false,
-                detail: error.to_string(),
+                detail: with_causes(&error),
             },
         }
     }
+}
+
+/// Writes an error with everything below it: a doctor's reader has no log beside it.
+pub(crate) fn with_causes(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        text.push_str(": ");
+        text.push_str(&error.to_string());
+        cause = error.source();
+    }
+    text
 }
 
 /// Examines a snapshot of a database; the log is folded into a database in memory.
@@ -134,7 +146,10 @@ fn revisions(read: &mut impl Read) -> Result<String, Error> {
         let wrong = read.row(sql, params![kind.as_str()], |row| row.take::<i64>())?;
         if let Some(id) = wrong {
             return Err(Error::Damaged {
-                what: format!("the revision of {} {id} is not the number of its events", kind.as_str()),
+                what: format!(
+                    "the revision of {} {id} is not the number of its events",
+                    kind.as_str()
+                ),
             });
         }
     }
@@ -160,7 +175,10 @@ fn tail(snapshot: &mut Snapshot<'_>, head: &Head) -> Result<(), Error> {
     if from.get() >= 0 {
         // The oldest link read is taken on trust; everything behind it is verified.
         let Some(oldest) = links.next() else {
-            return Err(damaged(format!("the head says {}, the log is empty", head.seq)));
+            return Err(damaged(format!(
+                "the head says {}, the log is empty",
+                head.seq
+            )));
         };
         chain = Chain::behind(oldest);
     }
@@ -184,7 +202,10 @@ pub(crate) fn examine_copy(copy: &SqliteFile, ambient: &Ambient) -> Result<Findi
         }
     };
     let checks = vec![
-        Check::new("integrity", sound("pragma integrity_check(1)", "integrity_check")),
+        Check::new(
+            "integrity",
+            sound("pragma integrity_check(1)", "integrity_check"),
+        ),
         Check::new("references", references(reader.connection())),
     ];
     examine(&mut reader, ambient, checks)

@@ -195,7 +195,9 @@ impl Error {
     /// Says what to do next.
     pub fn hint(&self) -> String {
         match self {
-            Self::NotFound { near: Some(near), .. } => format!("did you mean `{near}`?"),
+            Self::NotFound {
+                near: Some(near), ..
+            } => format!("did you mean `{near}`?"),
             Self::Internal { id, .. } => format!("look for `{id}` in the server's log"),
             Self::NameTaken { name, .. } => format!(
                 "choose another name, or present the token of `{name}` to go on as that agent"
@@ -214,15 +216,21 @@ impl Error {
             Self::Unauthorized => "present the token from its file, or ask the operator for one",
             Self::Forbidden { .. } => "ask the operator, or act as the agent it concerns",
             Self::NotFound { .. } => "list what there is and use its id or name",
-            Self::AgentRetired { .. } => "choose an agent that is not retired, or register a new one",
+            Self::AgentRetired { .. } => {
+                "choose an agent that is not retired, or register a new one"
+            }
             Self::IdempotencyMismatch { .. } => "use a new key for a new request",
             Self::LimitExceeded { .. } => "use less of it, or end some of it first",
             Self::Busy { .. } => "wait a little and repeat with the same idempotency key",
             Self::StorageFull => "free space on the data disk; reading goes on meanwhile",
             Self::Indeterminate => "repeat with the same idempotency key to learn which",
             Self::Locked { .. } => "use or stop the process that holds it",
-            Self::DatabaseNewer { .. } => "use the newer program, or restore the backup made before the upgrade",
-            Self::Damaged { .. } => "leave the files as they are and restore: `comity restore --from-archive`, or a backup",
+            Self::DatabaseNewer { .. } => {
+                "use the newer program, or restore the backup made before the upgrade"
+            }
+            Self::Damaged { .. } => {
+                "leave the files as they are and restore: `comity restore --from-archive`, or a backup"
+            }
             Self::Unusable { .. } => "correct what the message names and start again",
             Self::Internal { .. } | Self::NameTaken { .. } | Self::VersionConflict { .. } => "",
         }

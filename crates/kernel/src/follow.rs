@@ -11,6 +11,7 @@ use crate::error::Error;
 use crate::kernel::READ_MAX;
 use crate::options::{Database, Options, Sharing};
 use crate::store::ReadEngine;
+use crate::store::postgres::Listener;
 
 /// How often the head of a file that other processes write is looked at.
 const POLL: Duration = Duration::from_millis(100);
@@ -19,6 +20,8 @@ const POLL: Duration = Duration::from_millis(100);
 pub(crate) enum Follower {
     /// Looks at the head of a shared file.
     Poll(Poll),
+    /// Listens to the database server.
+    Listen(Listener),
 }
 
 impl Follower {
@@ -33,13 +36,17 @@ impl Follower {
                 let engine = file.open_reader(READ_MAX)?;
                 Ok(Some(Self::Poll(Poll::start(Box::new(engine), head)?)))
             }
-            (Database::Postgres(_), _) => todo!(),
+            (Database::Postgres(target), _) => {
+                let hear = Box::new(move |seq| publish(&head, seq));
+                Ok(Some(Self::Listen(Listener::start(target, hear)?)))
+            }
         }
     }
 
     pub(crate) fn stop(self) {
         match self {
             Self::Poll(poll) => poll.stop(),
+            Self::Listen(listener) => listener.stop(),
         }
     }
 }

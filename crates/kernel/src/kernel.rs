@@ -1,9 +1,8 @@
 //! The kernel: one writer, some readers, one log.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc;
+use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -26,7 +25,7 @@ use crate::store::job::{CommandJob, Job, QueryJob, Upkeep, UpkeepJob};
 use crate::store::queue::{Full, Queue};
 use crate::store::readers::{self, ReadQueue};
 use crate::store::writer::{Identity, Writer};
-use crate::store::{Rows, StoreError};
+use crate::store::{RoundTrips, Rows, StoreError};
 use crate::ticket::{AsOf, Reply, Ticket};
 use crate::token::Authenticate;
 use crate::tx::{Read, UpkeepTx};
@@ -43,11 +42,13 @@ pub struct Kernel {
     database: Database,
     head: watch::Receiver<Seq>,
     gave_up: watch::Receiver<Option<Error>>,
+    gave_up_sender: Arc<watch::Sender<Option<Error>>>,
     hurry: Arc<AtomicBool>,
-    writer_done: mpsc::Receiver<()>,
+    writer_done: Mutex<mpsc::Receiver<()>>,
     threads: Vec<JoinHandle<()>>,
     follower: Option<crate::follow::Follower>,
     identity: Identity,
+    round_trips: Option<Arc<RoundTrips>>,
 }
 
 impl Kernel {
@@ -57,6 +58,7 @@ impl Kernel {
         let (head_sender, head) = watch::channel(opened.head.seq);
         let head_sender = Arc::new(head_sender);
         let (gave_up_sender, gave_up) = watch::channel(None);
+        let gave_up_sender = Arc::new(gave_up_sender);
         let queue = Arc::new(Queue::new(options.queue_max, options.queue_per_caller_max));
         let reads = Arc::new(Queue::new(options.read_queue_max, options.read_queue_max));
         let presence = Arc::new(Presence::default());
@@ -73,15 +75,15 @@ impl Kernel {
             identity: identity.clone(),
             batch_max: options.batch_max,
             head: Arc::clone(&head_sender),
-            gave_up: Arc::new(gave_up_sender),
+            gave_up: Arc::clone(&gave_up_sender),
             hurry: Arc::clone(&hurry),
         };
         let (done, writer_done) = mpsc::channel();
         let unusable = |error| Error::Unusable {
             what: format!("a thread cannot be started: {error}"),
         };
-        let mut threads =
-            readers::start(opened.readers, &reads, &options.ambient, &presence).map_err(unusable)?;
+        let mut threads = readers::start(opened.readers, &reads, &options.ambient, &presence)
+            .map_err(unusable)?;
         let writer = std::thread::Builder::new()
             .name("writer".to_owned())
             .spawn(move || {
@@ -100,11 +102,13 @@ impl Kernel {
             database: options.database,
             head,
             gave_up,
+            gave_up_sender,
             hurry,
-            writer_done,
+            writer_done: Mutex::new(writer_done),
             threads,
             follower,
             identity,
+            round_trips: opened.round_trips,
         })
     }
 
@@ -190,6 +194,11 @@ impl Kernel {
         &self.identity.epoch
     }
 
+    /// Counts the writer's waits for a database server; `None` where there is none.
+    pub fn round_trips(&self) -> Option<&RoundTrips> {
+        self.round_trips.as_deref()
+    }
+
     /// Examines the whole database, on a copy where that spares the running one.
     pub fn doctor(&self, scratch: &Path) -> Result<Findings, Error> {
         let name = doctor::scratch_name(&self.ambient);
@@ -199,6 +208,28 @@ impl Kernel {
     /// Copies the database into a new file, one snapshot of it.
     pub fn backup(&self, target: &Path) -> Result<PathBuf, Error> {
         self.database.backup(target)
+    }
+
+    /// Runs SQLite's own check beside the requests; damage stops all writing (A12).
+    pub fn check_in_background(&self) {
+        let Database::Sqlite(file) = &self.database else {
+            return;
+        };
+        let (file, gave_up) = (file.clone(), self.gave_up_sender.clone());
+        let check = move || match file.quick_check() {
+            Ok(()) => tracing::info!("the database is sound"),
+            Err(error) => {
+                tracing::error!(error = %error, "the database is damaged; nothing more is written");
+                gave_up.send_replace(Some(error));
+            }
+        };
+        // It ends with the process: nothing waits for it and it changes nothing.
+        if let Err(error) = std::thread::Builder::new()
+            .name("check".to_owned())
+            .spawn(check)
+        {
+            tracing::warn!(error = %error, "the database is not checked");
+        }
     }
 
     /// Answers everybody who waits, writes what is only in memory, and ends the threads.
@@ -218,7 +249,11 @@ impl Kernel {
         }
         self.queue.close();
         self.reads.close();
-        if self.writer_done.recv_timeout(STOP_PATIENCE).is_err() {
+        let done = self
+            .writer_done
+            .get_mut()
+            .unwrap_or_else(PoisonError::into_inner);
+        if done.recv_timeout(STOP_PATIENCE).is_err() {
             self.hurry.store(true, Ordering::Relaxed);
         }
         if let Some(follower) = self.follower.take() {

@@ -1,6 +1,7 @@
 //! How a kernel is opened, and what opening makes of it.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use comity_domain::limits::{
     BATCH_MAX, BATCH_MAX_POSTGRES, DISK_RESERVE_BYTES, QUEUE_MAX, QUEUE_PER_CALLER_MAX,
@@ -9,13 +10,14 @@ use comity_domain::limits::{
 
 use crate::ambient::Ambient;
 use crate::datadir::make_private_database;
-use crate::doctor::{Findings, examine, examine_copy, examine_tail};
+use crate::doctor::{Findings, examine, examine_copy, examine_tail, with_causes};
 use crate::error::Error;
 use crate::kernel::READ_MAX;
-use crate::store::migrate::{MIGRATIONS, Migration, migrate_sqlite, verified_backup};
-use crate::store::postgres::PostgresTarget;
-use crate::store::sqlite::SqliteFile;
-use crate::store::{Head, ReadEngine, WriteEngine};
+use crate::store::migrate::{MIGRATIONS, Migration, fresh_epoch, migrate_sqlite, verified_backup};
+use crate::store::postgres::{self, Fresh, MigrateError, PostgresReader, PostgresWriter};
+use crate::store::{
+    Head, PostgresTarget, ReadEngine, RoundTrips, SqliteFile, StoreError, WriteEngine,
+};
 
 /// Where the data lies.
 #[derive(Clone, Debug)]
@@ -117,11 +119,13 @@ pub(crate) struct Opened {
     pub(crate) writer: Box<dyn WriteEngine>,
     pub(crate) readers: Vec<Box<dyn ReadEngine>>,
     pub(crate) head: Head,
+    /// What the writer waits for on the way to the database; `None` where there is no way.
+    pub(crate) round_trips: Option<Arc<RoundTrips>>,
 }
 
 impl Opened {
     pub(crate) fn new(options: &Options) -> Result<Self, Error> {
-        let (writer, mut readers) = match &options.database {
+        let (writer, mut readers, round_trips) = match &options.database {
             Database::Sqlite(file) => Self::sqlite(file, options)?,
             Database::Postgres(target) => Self::postgres(target, options)?,
         };
@@ -133,14 +137,11 @@ impl Opened {
             writer,
             readers,
             head,
+            round_trips,
         })
     }
 
-    #[expect(clippy::type_complexity, reason = "a pair of boxes, named by the caller")]
-    fn sqlite(
-        file: &SqliteFile,
-        options: &Options,
-    ) -> Result<(Box<dyn WriteEngine>, Vec<Box<dyn ReadEngine>>), Error> {
+    fn sqlite(file: &SqliteFile, options: &Options) -> Result<Connections, Error> {
         make_private_database(&file.path)?;
         let writer = file.open_writer()?;
         let backups = options.backups.as_deref();
@@ -148,15 +149,43 @@ impl Opened {
         let readers = (0..options.readers)
             .map(|_| Ok(Box::new(file.open_reader(READ_MAX)?) as Box<dyn ReadEngine>))
             .collect::<Result<_, Error>>()?;
-        Ok((Box::new(writer), readers))
+        Ok((Box::new(writer), readers, None))
     }
 
-    #[expect(clippy::type_complexity, reason = "a pair of boxes, named by the caller")]
-    fn postgres(
-        target: &PostgresTarget,
-        options: &Options,
-    ) -> Result<(Box<dyn WriteEngine>, Vec<Box<dyn ReadEngine>>), Error> {
-        todo!()
+    fn postgres(target: &PostgresTarget, options: &Options) -> Result<Connections, Error> {
+        let fresh = Fresh {
+            epoch: fresh_epoch(&options.ambient),
+            lease_us: None,
+        };
+        postgres::migrate(target, options.migrations, &fresh).map_err(|error| match error {
+            MigrateError::Newer { found, known } => Error::DatabaseNewer { found, known },
+            MigrateError::Store(error) => unreachable_database(target, error),
+        })?;
+        let failed = |error| unreachable_database(target, error);
+        let writer = PostgresWriter::open(target).map_err(failed)?;
+        let readers = (0..options.readers)
+            .map(|_| {
+                Ok(Box::new(PostgresReader::open(target).map_err(failed)?) as Box<dyn ReadEngine>)
+            })
+            .collect::<Result<_, Error>>()?;
+        let round_trips = writer.round_trips();
+        Ok((Box::new(writer), readers, Some(round_trips)))
+    }
+}
+
+/// The write connection, the read connections, and the counter of round trips.
+type Connections = (
+    Box<dyn WriteEngine>,
+    Vec<Box<dyn ReadEngine>>,
+    Option<Arc<RoundTrips>>,
+);
+
+fn unreachable_database(target: &PostgresTarget, error: StoreError) -> Error {
+    match error {
+        error @ StoreError::Damaged(_) => error.into(),
+        error => Error::Unusable {
+            what: format!("{target}: {}", with_causes(&error)),
+        },
     }
 }
 
@@ -179,7 +208,9 @@ impl Database {
                 let _ = std::fs::remove_file(scratch);
                 findings
             }
-            Self::Postgres(target) => todo!(),
+            Self::Postgres(target) => {
+                examine(&mut PostgresReader::open(target)?, ambient, Vec::new())
+            }
         }
     }
 

@@ -44,7 +44,9 @@ impl<'de> Deserialize<'de> for Limit {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         match u32::deserialize(deserializer)? {
             limit @ 1..=PAGE_MAX => Ok(Self(limit)),
-            _ => Err(de::Error::custom(format!("must be between 1 and {PAGE_MAX}"))),
+            _ => Err(de::Error::custom(format!(
+                "must be between 1 and {PAGE_MAX}"
+            ))),
         }
     }
 }
@@ -93,7 +95,10 @@ mod tests {
         let limit: Limit = serde_json::from_str("2").unwrap();
         let key = |item: &i64| *item;
         assert_eq!(Page::cut(vec![1, 2], limit, key).next, None);
-        assert_eq!(Page::cut(vec![1, 2, 3], limit, key).next.as_deref(), Some("2"));
+        assert_eq!(
+            Page::cut(vec![1, 2, 3], limit, key).next.as_deref(),
+            Some("2")
+        );
         assert!(serde_json::from_str::<Limit>("0").is_err());
         assert!(serde_json::from_str::<Limit>("501").is_err());
         assert!(serde_json::from_str::<After>("\"-1\"").is_err());

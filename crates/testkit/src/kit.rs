@@ -10,6 +10,7 @@ use comity_kernel::ambient::Ambient;
 use comity_kernel::doctor::Findings;
 use comity_kernel::failpoint::Failpoints;
 use comity_kernel::project::{EnsureProject, Project};
+use comity_kernel::store::PostgresTarget;
 use comity_kernel::{Actor, AsOf, Caller, Command, Error, Kernel, Options, Query, Reply};
 use tempfile::TempDir;
 
@@ -204,10 +205,10 @@ pub fn fresh_schema_url() -> String {
         .expect("COMITY_TEST_POSTGRES names a PostgreSQL server; `scripts/test` starts one");
     let number = COUNTER.fetch_add(1, Ordering::SeqCst);
     let joint = if server.contains('?') { '&' } else { '?' };
-    format!(
-        "{server}{joint}schema=t{}_{number}",
-        std::process::id()
-    )
+    format!("{server}{joint}schema=t{}_{number}", std::process::id())
 }
 
-fn drop_schema(_url: &str) {}
+fn drop_schema(url: &str) {
+    let target = PostgresTarget::parse(url).expect("the schema's URL");
+    comity_kernel::store::drop_schema(&target).expect("the schema can be dropped");
+}

@@ -149,7 +149,10 @@ pub(crate) fn page(
 }
 
 /// One agent with its last sign of life.
-pub(crate) fn seen_by_id(read: &mut impl Read, id: AgentId) -> Result<Option<AgentSeen>, StoreError> {
+pub(crate) fn seen_by_id(
+    read: &mut impl Read,
+    id: AgentId,
+) -> Result<Option<AgentSeen>, StoreError> {
     let agents = read.rows(
         "select a.id, p.slug, a.project_id, a.name, a.program, a.model, a.task, a.metadata,
             a.orchestrate, a.created_at, a.retired_at, a.revision,

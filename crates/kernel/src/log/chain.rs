@@ -37,7 +37,9 @@ impl Chain {
         if let Some(payload) = &event.payload
             && payload_hash(payload) != event.payload_sha256
         {
-            return Err(format!("the payload of event {seq} is not the one recorded"));
+            return Err(format!(
+                "the payload of event {seq} is not the one recorded"
+            ));
         }
         let line = event
             .line()

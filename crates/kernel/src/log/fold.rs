@@ -23,7 +23,14 @@ pub fn replay(target: &mut dyn WriteEngine, events: &[Recorded]) -> Result<(), E
             return Ok(head.seq);
         };
         let lease = LeaseTime::from_micros(head.lease_us);
-        table::move_head(target, last.seq, &last.hash, lease, head.anchor_us, &head.anchor_of)?;
+        table::move_head(
+            target,
+            last.seq,
+            &last.hash,
+            lease,
+            head.anchor_us,
+            &head.anchor_of,
+        )?;
         target.settle()?;
         Ok(last.seq)
     });
@@ -58,12 +65,20 @@ fn append_and_apply(target: &mut dyn WriteEngine, events: &[Recorded]) -> Result
             correlation: recorded.correlation.as_deref(),
             payload_sha256: &payload_sha256,
         };
-        table::append(target, &envelope, &recorded.payload_sha256, payload, &recorded.hash)?;
-        let event = Event::read(&recorded.kind, recorded.v, payload).ok_or_else(|| {
-            Error::Damaged {
-                what: format!("event {} is of a kind this program does not know", recorded.seq),
-            }
-        })??;
+        table::append(
+            target,
+            &envelope,
+            &recorded.payload_sha256,
+            payload,
+            &recorded.hash,
+        )?;
+        let event =
+            Event::read(&recorded.kind, recorded.v, payload).ok_or_else(|| Error::Damaged {
+                what: format!(
+                    "event {} is of a kind this program does not know",
+                    recorded.seq
+                ),
+            })??;
         let place = Place {
             seq: recorded.seq,
             at: recorded.at,
@@ -86,7 +101,9 @@ pub fn pages(
             break;
         }
         for event in &page {
-            chain.follow(event).map_err(|what| Error::Damaged { what })?;
+            chain
+                .follow(event)
+                .map_err(|what| Error::Damaged { what })?;
         }
         visit(&page)?;
     }

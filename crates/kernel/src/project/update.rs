@@ -101,9 +101,7 @@ impl UpdateProject {
 /// Refuses a change that was made from an old reading.
 pub(crate) fn check_revision(expected: Option<i64>, present: i64) -> Result<(), Error> {
     match expected {
-        Some(expected) if expected != present => {
-            Err(Error::VersionConflict { expected, present })
-        }
+        Some(expected) if expected != present => Err(Error::VersionConflict { expected, present }),
         _ => Ok(()),
     }
 }

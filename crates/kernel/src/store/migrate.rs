@@ -89,7 +89,7 @@ fn step(
             "insert into log_head (one, epoch, schema, seq, hash, lease_us, anchor_us, anchor_of)
              values (1, ?1, ?2, 0, zeroblob(32), ?3, ?4, ?5)",
             rusqlite::params![
-                to_hex(&ambient.random::<16>()),
+                fresh_epoch(ambient),
                 known,
                 reading.wall.micros(),
                 reading.tick_us,
@@ -106,9 +106,17 @@ fn step(
     Ok(())
 }
 
+/// Makes the random id of a new database.
+pub(crate) fn fresh_epoch(ambient: &Ambient) -> String {
+    to_hex(&ambient.random::<16>())
+}
+
 /// Reads the schema's number: 0 for an empty file, an error for somebody else's database.
 fn schema_of(conn: &Connection) -> Result<i64, Error> {
-    let number = |sql: &str| conn.query_row(sql, [], |row| row.get::<_, i64>(0)).map_err(classify);
+    let number = |sql: &str| {
+        conn.query_row(sql, [], |row| row.get::<_, i64>(0))
+            .map_err(classify)
+    };
     let application = number("pragma application_id")?;
     let tables = number("select count(*) from sqlite_schema")?;
     if tables == 0 && application == 0 {
@@ -137,7 +145,9 @@ pub(crate) fn verified_backup(conn: &Connection, target: &Path) -> Result<PathBu
         .query_row("pragma quick_check(1)", [], |row| row.get(0))
         .map_err(classify)?;
     if sound != "ok" || row_counts(conn)? != row_counts(&copy)? {
-        return Err(unusable(format!("the backup `{name}` differs from its original")));
+        return Err(unusable(format!(
+            "the backup `{name}` differs from its original"
+        )));
     }
     Ok(target)
 }
@@ -168,7 +178,9 @@ fn row_counts(conn: &Connection) -> Result<Vec<(String, i64)>, Error> {
     let count = |name: String| {
         // The name comes from the schema itself, quoted as an identifier.
         let sql = format!("select count(*) from \"{}\"", name.replace('"', "\"\""));
-        let rows = conn.query_row(&sql, [], |row| row.get(0)).map_err(classify)?;
+        let rows = conn
+            .query_row(&sql, [], |row| row.get(0))
+            .map_err(classify)?;
         Ok((name, rows))
     };
     names.into_iter().map(count).collect()

@@ -10,7 +10,6 @@ mod value;
 
 pub(crate) mod job;
 pub(crate) mod migrate;
-#[path = "postgres_stub.rs"]
 pub(crate) mod postgres;
 pub(crate) mod queue;
 pub(crate) mod readers;
@@ -19,4 +18,9 @@ pub(crate) mod writer;
 
 pub use engine::{Head, ReadEngine, Rows, Session, Visit, WriteEngine};
 pub use error::{Cause, CommitError, StoreError};
+pub use migrate::{MIGRATIONS, Migration};
+#[cfg(any(test, feature = "testing"))]
+pub use postgres::drop_schema;
+pub use postgres::{PostgresTarget, RoundTrips, TargetError};
+pub use sqlite::SqliteFile;
 pub use value::{FromValue, Param, Row, Value};

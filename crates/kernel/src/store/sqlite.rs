@@ -8,12 +8,13 @@ use std::time::{Duration, Instant};
 use comity_domain::Seq;
 use comity_domain::limits::{STATEMENT_CACHE_MAX, WAL_BYTES_MAX};
 use rusqlite::types::{ToSqlOutput, ValueRef};
-use rusqlite::{Connection, ErrorCode, OpenFlags, Statement, ffi};
+use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension, Statement, ffi};
 
 use super::{
     Cause, CommitError, Head, Param, ReadEngine, Row, Rows, Session, StoreError, Value, Visit,
     WriteEngine,
 };
+use crate::error::Error;
 
 // Older versions can corrupt a write-ahead log when two processes checkpoint.
 const _: () = assert!(ffi::SQLITE_VERSION_NUMBER >= 3_051_003);
@@ -36,7 +37,7 @@ const PRAGMAS: [(&str, &str, &str); 7] = [
 
 /// Where a SQLite database lies and how it is opened.
 #[derive(Clone, Debug)]
-pub(crate) struct SqliteFile {
+pub struct SqliteFile {
     pub(crate) path: PathBuf,
     /// Bytes that must stay free on its disk.
     pub(crate) reserve_bytes: u64,
@@ -85,7 +86,10 @@ impl SqliteFile {
         })
     }
 
-    #[expect(clippy::disallowed_methods, reason = "the one place that opens databases")]
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "the one place that opens databases"
+    )]
     fn open(&self, flags: OpenFlags) -> Result<Connection, StoreError> {
         let flags = flags | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         match &self.vfs {
@@ -108,6 +112,26 @@ impl SqliteFile {
         let backup = rusqlite::backup::Backup::new(&source.conn, &mut copy).map_err(classify)?;
         // All pages in one step: the copy is one snapshot, however much is written meanwhile.
         backup.step(-1).map(drop).map_err(classify)
+    }
+
+    /// Lets SQLite look for damage; a failure to look is none.
+    pub(crate) fn quick_check(&self) -> Result<(), Error> {
+        let checked = self.open_reader(Duration::MAX).and_then(|reader| {
+            let sql = "pragma quick_check(1)";
+            let answer = reader
+                .conn
+                .query_row(sql, [], |row| row.get::<_, String>(0));
+            answer.map_err(classify)
+        });
+        match checked {
+            Ok(answer) if answer == "ok" => Ok(()),
+            Ok(what) => Err(Error::Damaged { what }),
+            Err(error @ StoreError::Damaged(_)) => Err(error.into()),
+            Err(error) => {
+                tracing::warn!(error = %error, "the database could not be checked");
+                Ok(())
+            }
+        }
     }
 
     fn wal_bytes(&self) -> u64 {
@@ -133,23 +157,32 @@ impl SqliteFile {
 }
 
 /// Opens a finished copy to look at; no other connection has it.
-#[expect(clippy::disallowed_methods, reason = "the one place that opens databases")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the one place that opens databases"
+)]
 pub(crate) fn open_copy(path: &Path) -> Result<Connection, StoreError> {
     Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY).map_err(classify)
 }
 
 fn set_up(conn: &Connection) -> Result<(), StoreError> {
     conn.set_prepared_statement_cache_capacity(STATEMENT_CACHE_MAX);
-    conn.busy_timeout(Duration::from_secs(5)).map_err(classify)?;
+    conn.busy_timeout(Duration::from_secs(5))
+        .map_err(classify)?;
     for (name, ask, wanted) in PRAGMAS {
         if name != "busy_timeout" {
             conn.pragma_update(None, name, wanted).map_err(classify)?;
         }
-        // Where nothing is compiled in to be set, such as memory maps, there is nothing to read.
         let found = conn
             .query_row(ask, [], |row| row.get::<_, i64>(0))
-            .map(|value| value.to_string())
+            .optional()
             .map_err(classify)?;
+        let found = match found {
+            Some(value) => value.to_string(),
+            // A database in memory has no file to map, and says nothing.
+            None if name == "mmap_size" => continue,
+            None => "nothing".to_owned(),
+        };
         if found != wanted {
             return Err(StoreError::Other(Arc::new(Mismatch { name, found })));
         }
@@ -178,9 +211,9 @@ pub(crate) fn classify(error: rusqlite::Error) -> StoreError {
         Some(ErrorCode::ConstraintViolation) => StoreError::Constraint(cause),
         Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => StoreError::Busy(cause),
         Some(ErrorCode::DiskFull) => StoreError::Full(cause),
-        Some(
-            ErrorCode::ReadOnly | ErrorCode::CannotOpen | ErrorCode::PermissionDenied,
-        ) => StoreError::Unwritable(cause),
+        Some(ErrorCode::ReadOnly | ErrorCode::CannotOpen | ErrorCode::PermissionDenied) => {
+            StoreError::Unwritable(cause)
+        }
         Some(ErrorCode::SystemIoFailure) => StoreError::Io(cause),
         Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => StoreError::Damaged(cause),
         Some(ErrorCode::OperationInterrupted) => StoreError::Timeout(cause),
@@ -197,7 +230,10 @@ pub(crate) struct SqliteWriter {
 
 impl SqliteWriter {
     /// Makes a database in memory, to fold a log into.
-    #[expect(clippy::disallowed_methods, reason = "the one place that opens databases")]
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "the one place that opens databases"
+    )]
     pub(crate) fn in_memory() -> Result<Self, StoreError> {
         let conn = Connection::open_in_memory().map_err(classify)?;
         set_up(&conn)?;
@@ -299,7 +335,11 @@ impl WriteEngine for SqliteWriter {
     }
 
     fn after_commit(&mut self) {
-        if self.file.as_ref().is_some_and(|file| file.wal_bytes() >= WAL_BYTES_MAX) {
+        if self
+            .file
+            .as_ref()
+            .is_some_and(|file| file.wal_bytes() >= WAL_BYTES_MAX)
+        {
             checkpoint(&self.conn, "pragma wal_checkpoint(truncate)");
         }
     }

@@ -238,7 +238,7 @@ impl Writer {
         let (tip, dirty, broken) = (batch.tip, batch.dirty, batch.broken.take());
         let error = match (ended, broken) {
             (Ok(Kept::Yes), None) => {
-                match self.engine.release().and_then(|()| self.engine.settle()) {
+                match self.engine.settle().and_then(|()| self.engine.release()) {
                     Ok(()) => {
                         (running.tip, running.dirty) = (tip, dirty);
                         return Ok(());

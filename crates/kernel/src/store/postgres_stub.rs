@@ -1,3 +1,0 @@
-#[derive(Clone, Debug)]
-pub struct PostgresTarget;
-impl PostgresTarget { pub fn parse(_: &str) -> Result<Self, String> { Err("no".into()) } }
