@@ -13,7 +13,7 @@ use crate::datadir::make_private_database;
 use crate::doctor::{Findings, examine, examine_copy, examine_tail, with_causes};
 use crate::error::Error;
 use crate::kernel::READ_MAX;
-use crate::store::migrate::{MIGRATIONS, Migration, fresh_epoch, migrate_sqlite, verified_backup};
+use crate::store::migrate::{MIGRATIONS, Migration, free_name, fresh_epoch, migrate_sqlite};
 use crate::store::postgres::{self, Fresh, MigrateError, PostgresReader, PostgresWriter};
 use crate::store::{
     Head, PostgresTarget, ReadEngine, RoundTrips, SqliteFile, StoreError, WriteEngine,
@@ -194,16 +194,9 @@ impl Database {
     pub(crate) fn examine(&self, scratch: &Path, ambient: &Ambient) -> Result<Findings, Error> {
         match self {
             Self::Sqlite(file) => {
-                let copy = SqliteFile {
-                    path: scratch.to_owned(),
-                    reserve_bytes: 0,
-                    vfs: None,
-                };
                 make_private_database(scratch)?;
-                let findings = file
-                    .copy_to(scratch)
-                    .map_err(Error::from)
-                    .and_then(|()| examine_copy(&copy, ambient));
+                let copied = file.copy_to(scratch).map_err(Error::from);
+                let findings = copied.and_then(|copy| examine_copy(&copy, ambient));
                 // The copy is ours alone; that it could not be removed harms nobody.
                 let _ = std::fs::remove_file(scratch);
                 findings
@@ -214,12 +207,17 @@ impl Database {
         }
     }
 
-    /// Copies the database into a new, verified file.
+    /// Copies the database into a new file, and proves that the copy opens, is sound and ends
+    /// where its head says.
     pub(crate) fn backup(&self, target: &Path) -> Result<PathBuf, Error> {
         match self {
             Self::Sqlite(file) => {
-                let reader = file.open_reader(std::time::Duration::MAX)?;
-                verified_backup(reader.connection(), target)
+                let target = free_name(target);
+                make_private_database(&target)?;
+                let copy = file.copy_to(&target)?;
+                copy.quick_check()?;
+                examine_tail(&mut copy.open_reader(READ_MAX)?)?;
+                Ok(target)
             }
             Self::Postgres(_) => Err(Error::Unusable {
                 what: "a PostgreSQL workspace is backed up by `pg_dump`".to_owned(),

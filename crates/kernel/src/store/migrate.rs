@@ -132,7 +132,7 @@ fn schema_of(conn: &Connection) -> Result<i64, Error> {
 }
 
 /// Copies the database by SQLite itself and proves the copy: sound, and as many rows.
-pub(crate) fn verified_backup(conn: &Connection, target: &Path) -> Result<PathBuf, Error> {
+fn verified_backup(conn: &Connection, target: &Path) -> Result<PathBuf, Error> {
     let unusable = |what: String| Error::Unusable { what };
     let target = free_name(target);
     let name = target
@@ -153,7 +153,7 @@ pub(crate) fn verified_backup(conn: &Connection, target: &Path) -> Result<PathBu
 }
 
 /// Returns `path`, or the first numbered variant of it that does not exist yet.
-fn free_name(path: &Path) -> PathBuf {
+pub(crate) fn free_name(path: &Path) -> PathBuf {
     let stem = path.file_stem().unwrap_or_default().to_string_lossy();
     std::iter::once(path.to_owned())
         .chain((2_u32..).map(|n| path.with_file_name(format!("{stem}-{n}.db"))))

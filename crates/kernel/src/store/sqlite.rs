@@ -66,6 +66,7 @@ impl SqliteFile {
         Ok(SqliteWriter {
             conn,
             file: Some(self.clone()),
+            unmerged: false,
         })
     }
 
@@ -100,18 +101,22 @@ impl SqliteFile {
     }
 
     /// Copies the database into a new file by SQLite's own backup, beside a running writer.
-    pub(crate) fn copy_to(&self, target: &Path) -> Result<(), StoreError> {
+    pub(crate) fn copy_to(&self, target: &Path) -> Result<Self, StoreError> {
         let source = self.open_reader(Duration::MAX)?;
         let copy = Self {
             path: target.to_owned(),
             reserve_bytes: 0,
             vfs: None,
         };
-        let create = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE;
-        let mut copy = copy.open(create)?;
-        let backup = rusqlite::backup::Backup::new(&source.conn, &mut copy).map_err(classify)?;
+        let mut conn = copy.open(OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+        let backup = rusqlite::backup::Backup::new(&source.conn, &mut conn).map_err(classify)?;
         // All pages in one step: the copy is one snapshot, however much is written meanwhile.
-        backup.step(-1).map(drop).map_err(classify)
+        backup.step(-1).map_err(classify)?;
+        drop(backup);
+        // One file, complete in itself, that can be looked at without leaving others beside it.
+        conn.pragma_update_and_check(None, "journal_mode", "delete", |_| Ok(()))
+            .map_err(classify)?;
+        Ok(copy)
     }
 
     /// Lets SQLite look for damage; a failure to look is none.
@@ -226,6 +231,8 @@ pub(crate) struct SqliteWriter {
     conn: Connection,
     /// `None` for a database in memory.
     file: Option<SqliteFile>,
+    /// Whether this connection wrote to the write-ahead log since it was last merged.
+    unmerged: bool,
 }
 
 impl SqliteWriter {
@@ -237,7 +244,11 @@ impl SqliteWriter {
     pub(crate) fn in_memory() -> Result<Self, StoreError> {
         let conn = Connection::open_in_memory().map_err(classify)?;
         set_up(&conn)?;
-        Ok(Self { conn, file: None })
+        Ok(Self {
+            conn,
+            file: None,
+            unmerged: false,
+        })
     }
 
     pub(crate) fn connection(&self) -> &Connection {
@@ -310,6 +321,7 @@ impl WriteEngine for SqliteWriter {
 
     fn commit(&mut self, _head: Seq) -> Result<(), CommitError> {
         let Err(error) = self.run("commit") else {
+            self.unmerged = true;
             return Ok(());
         };
         self.rollback();
@@ -328,19 +340,16 @@ impl WriteEngine for SqliteWriter {
         }
     }
 
-    fn idle(&mut self) {
-        if self.file.as_ref().is_some_and(|file| file.wal_bytes() > 0) {
-            checkpoint(&self.conn, "pragma wal_checkpoint(passive)");
+    fn after_commit(&mut self) {
+        let wal_bytes = self.file.as_ref().map_or(0, SqliteFile::wal_bytes);
+        if wal_bytes >= WAL_BYTES_MAX {
+            checkpoint(&self.conn, "pragma wal_checkpoint(truncate)");
         }
     }
 
-    fn after_commit(&mut self) {
-        if self
-            .file
-            .as_ref()
-            .is_some_and(|file| file.wal_bytes() >= WAL_BYTES_MAX)
-        {
-            checkpoint(&self.conn, "pragma wal_checkpoint(truncate)");
+    fn idle(&mut self) {
+        if std::mem::take(&mut self.unmerged) && self.file.is_some() {
+            checkpoint(&self.conn, "pragma wal_checkpoint(passive)");
         }
     }
 }

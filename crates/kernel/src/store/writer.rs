@@ -90,7 +90,7 @@ impl Writer {
                     self.batch(job);
                 }
                 Next::Idle => self.engine.idle(),
-                Next::Stopped => return,
+                Next::Stopped => return self.engine.idle(),
             }
         }
         self.queue.close();
