@@ -89,7 +89,11 @@ impl<'de> Deserialize<'de> for Span {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         const RULE: &str = "must be a length of time such as `90s`, `30m` or `1h30m`";
         let text = String::deserialize(deserializer)?;
-        let length: jiff::SignedDuration = text.parse().map_err(|_| de::Error::custom(RULE))?;
+        let days_of_24_hours = jiff::SpanRelativeTo::days_are_24_hours();
+        let length = text
+            .parse::<jiff::Span>()
+            .and_then(|span| span.to_duration(days_of_24_hours))
+            .map_err(|_| de::Error::custom(RULE))?;
         match i64::try_from(length.as_micros()) {
             Ok(micros) if micros >= 0 => Ok(Self(micros)),
             _ => Err(de::Error::custom(RULE)),
@@ -114,8 +118,9 @@ mod tests {
         let span = |text: &str| serde_json::from_str::<Span>(&format!("\"{text}\""));
         assert_eq!(span("30m").unwrap().micros(), 1_800_000_000);
         assert_eq!(span("1h30m").unwrap().micros(), 5_400_000_000);
+        assert_eq!(span("7d").unwrap().micros(), 7 * 24 * 3_600_000_000);
         assert_eq!(span("250us").unwrap().micros(), 250);
-        for refused in ["", "30", "-5s", "soon", "1e999s"] {
+        for refused in ["", "30", "-5s", "soon", "1e999s", "1 month"] {
             assert!(span(refused).is_err(), "{refused}");
         }
         let wire = serde_json::to_string(&Span::from_micros(1_500)).unwrap();

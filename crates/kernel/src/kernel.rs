@@ -25,7 +25,7 @@ use crate::store::job::{CommandJob, Job, QueryJob, Upkeep, UpkeepJob};
 use crate::store::queue::{Full, Queue};
 use crate::store::readers::{self, ReadQueue};
 use crate::store::writer::{Identity, Writer};
-use crate::store::{RoundTrips, Rows, StoreError};
+use crate::store::{RoundTrips, Rows, StoreError, WriteEngine};
 use crate::ticket::{AsOf, Reply, Ticket};
 use crate::token::Authenticate;
 use crate::tx::{Read, UpkeepTx};
@@ -44,7 +44,7 @@ pub struct Kernel {
     gave_up: watch::Receiver<Option<Error>>,
     gave_up_sender: Arc<watch::Sender<Option<Error>>>,
     hurry: Arc<AtomicBool>,
-    writer_done: Mutex<mpsc::Receiver<()>>,
+    writer_done: Mutex<mpsc::Receiver<Box<dyn WriteEngine>>>,
     threads: Vec<JoinHandle<()>>,
     follower: Option<crate::follow::Follower>,
     identity: Identity,
@@ -87,9 +87,8 @@ impl Kernel {
         let writer = std::thread::Builder::new()
             .name("writer".to_owned())
             .spawn(move || {
-                writer.run();
-                // Whoever waits for the end may be gone; then nobody needs to know.
-                let _ = done.send(());
+                // Whoever waits for the end may be gone; the connection then closes here.
+                let _ = done.send(writer.run());
             })
             .map_err(unusable)?;
         threads.push(writer);
@@ -253,7 +252,8 @@ impl Kernel {
             .writer_done
             .get_mut()
             .unwrap_or_else(PoisonError::into_inner);
-        if done.recv_timeout(STOP_PATIENCE).is_err() {
+        let engine = done.recv_timeout(STOP_PATIENCE);
+        if engine.is_err() {
             self.hurry.store(true, Ordering::Relaxed);
         }
         if let Some(follower) = self.follower.take() {
@@ -263,6 +263,7 @@ impl Kernel {
             // A reader that panicked has said so; there is nothing left to do about it here.
             let _ = thread.join();
         }
+        drop(engine);
     }
 
     fn upkeep(&self, upkeep: impl Upkeep) -> Ticket<()> {

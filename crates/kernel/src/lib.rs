@@ -23,6 +23,7 @@ pub mod presence;
 pub mod query;
 pub mod store;
 pub mod ticket;
+pub mod transfer;
 pub mod tx;
 
 pub mod agent;

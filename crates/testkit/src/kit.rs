@@ -1,6 +1,7 @@
 //! One kernel on either engine, checked when the test is over.
 
 use std::path::Path;
+use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -9,9 +10,10 @@ use comity_kernel::agent::{Agent, RegisterAgent};
 use comity_kernel::ambient::Ambient;
 use comity_kernel::doctor::Findings;
 use comity_kernel::failpoint::Failpoints;
+use comity_kernel::options::Database;
 use comity_kernel::project::{EnsureProject, Project};
 use comity_kernel::store::PostgresTarget;
-use comity_kernel::{Actor, AsOf, Caller, Command, Error, Kernel, Options, Query, Reply};
+use comity_kernel::{Actor, AsOf, Caller, Error, Kernel, Options, Query, Reply};
 use tempfile::TempDir;
 
 use crate::{ManualClock, SeededEntropy};
@@ -45,6 +47,14 @@ impl Kit {
     /// Opens a kernel with everything as usual.
     pub fn new(engine: Engine) -> Self {
         Self::with(engine, |_| {})
+    }
+
+    /// Opens the database again with some options changed.
+    pub fn reopen(&mut self, change: impl FnOnce(&mut Options)) -> Result<(), Error> {
+        self.kernel = None;
+        change(&mut self.options);
+        self.kernel = Some(Kernel::open(self.options.clone())?);
+        Ok(())
     }
 
     /// Opens a kernel with some options changed.
@@ -98,6 +108,41 @@ impl Kit {
         self.kernel = None;
     }
 
+    /// Runs SQL in the engine's own shell, as a stranger with a connection would.
+    ///
+    /// Answers what the shell printed, or its complaint.
+    pub fn shell(&self, sql: &str) -> Result<String, String> {
+        let mut shell = match &self.options.database {
+            Database::Sqlite(file) => {
+                let mut shell = Command::new("sqlite3");
+                shell.arg("-bail").arg(&file.path).arg(sql);
+                shell
+            }
+            Database::Postgres(_) => {
+                let (_, schema) = self
+                    .schema
+                    .as_deref()
+                    .and_then(|url| url.split_once("schema="))
+                    .expect("a schema");
+                let mut shell = Command::new("psql");
+                shell
+                    .args(["-X", "-q", "-t", "-A", "-v", "ON_ERROR_STOP=1"])
+                    .arg(postgres_server());
+                shell
+                    .arg("-c")
+                    .arg(format!("set search_path to {schema}"))
+                    .arg("-c")
+                    .arg(sql);
+                shell
+            }
+        };
+        let output = shell.output().expect("the shell runs");
+        match output.status.success() {
+            true => Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned()),
+            false => Err(String::from_utf8_lossy(&output.stderr).trim().to_owned()),
+        }
+    }
+
     /// Examines the database as `doctor` does.
     pub fn doctor(&self) -> Findings {
         self.kernel()
@@ -111,12 +156,12 @@ impl Kit {
     }
 
     /// Runs a command as the operator.
-    pub fn run<C: Command>(&self, command: C) -> Result<Reply<C::Answer>, Error> {
+    pub fn run<C: comity_kernel::Command>(&self, command: C) -> Result<Reply<C::Answer>, Error> {
         self.run_as(Actor::OPERATOR, command)
     }
 
     /// Runs a command as somebody.
-    pub fn run_as<C: Command>(
+    pub fn run_as<C: comity_kernel::Command>(
         &self,
         caller: impl Into<Caller>,
         command: C,
@@ -201,14 +246,19 @@ pub fn options_for(engine: Engine, directory: &Path) -> (Options, Option<String>
 /// Returns the URL of a schema that nobody else uses.
 pub fn fresh_schema_url() -> String {
     static COUNTER: AtomicU64 = AtomicU64::new(0);
-    let server = std::env::var("COMITY_TEST_POSTGRES")
-        .expect("COMITY_TEST_POSTGRES names a PostgreSQL server; `scripts/test` starts one");
+    let server = postgres_server();
     let number = COUNTER.fetch_add(1, Ordering::SeqCst);
     let joint = if server.contains('?') { '&' } else { '?' };
     format!("{server}{joint}schema=t{}_{number}", std::process::id())
 }
 
-fn drop_schema(url: &str) {
+fn postgres_server() -> String {
+    std::env::var("COMITY_TEST_POSTGRES")
+        .expect("COMITY_TEST_POSTGRES names a PostgreSQL server; `scripts/test` starts one")
+}
+
+/// Removes a schema that [`fresh_schema_url`] named.
+pub fn drop_schema(url: &str) {
     let target = PostgresTarget::parse(url).expect("the schema's URL");
     comity_kernel::store::drop_schema(&target).expect("the schema can be dropped");
 }

@@ -38,11 +38,12 @@ const PRAGMAS: [(&str, &str, &str); 7] = [
 /// Where a SQLite database lies and how it is opened.
 #[derive(Clone, Debug)]
 pub struct SqliteFile {
-    pub(crate) path: PathBuf,
+    /// The file.
+    pub path: PathBuf,
     /// Bytes that must stay free on its disk.
-    pub(crate) reserve_bytes: u64,
+    pub reserve_bytes: u64,
     /// A file system to go through instead of the default; for tests.
-    pub(crate) vfs: Option<String>,
+    pub vfs: Option<String>,
 }
 
 impl SqliteFile {

@@ -25,6 +25,9 @@ use crate::tx::{Batch, Tip};
 /// How long nothing must come before the engine may tidy up.
 const IDLE: Duration = Duration::from_millis(200);
 
+/// How long to wait before a lost connection is tried again.
+const RECONNECT_PAUSE: Duration = Duration::from_millis(50);
+
 /// Which database the writer was started for; another one under it stops it (L11).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Identity {
@@ -72,13 +75,17 @@ struct Running {
 
 impl Writer {
     /// Works until the queue is closed and empty, or until nothing may be written any more.
-    pub(crate) fn run(mut self) {
+    ///
+    /// Hands back the connection, to be closed last: who closes a SQLite file last merges its
+    /// write-ahead log, and a reader cannot.
+    pub(crate) fn run(mut self) -> Box<dyn WriteEngine> {
         // A panic outside a command leaves a state nobody has thought through: stop at once.
         let worked = catch_unwind(AssertUnwindSafe(|| self.work()));
         if worked.is_err() {
             tracing::error!("the writer panicked outside a command; the process ends");
             std::process::abort();
         }
+        self.engine
     }
 
     fn work(&mut self) {
@@ -90,7 +97,7 @@ impl Writer {
                     self.batch(job);
                 }
                 Next::Idle => self.engine.idle(),
-                Next::Stopped => return self.engine.idle(),
+                Next::Stopped => return,
             }
         }
         self.queue.close();
@@ -127,25 +134,28 @@ impl Writer {
     }
 
     fn with_retries(&mut self, jobs: &mut Vec<Box<dyn Job>>, fill: Fill) -> Result<(), Lost> {
-        let started = Instant::now();
         let mut fill = fill;
-        for attempt in 1.. {
+        let mut conflicts = 0;
+        let mut lost_since = None;
+        loop {
             match self.transaction(jobs, fill) {
-                Err(Lost::Again(error)) => {
-                    let lost = matches!(error, StoreError::Lost(_));
-                    let too_long = started.elapsed() >= Duration::from_micros(RECONNECT_US_MAX);
-                    if too_long || (!lost && attempt >= BATCH_RETRIES_MAX) {
+                Err(Lost::Again(error @ StoreError::Lost(_))) => {
+                    let since = *lost_since.get_or_insert_with(Instant::now);
+                    if since.elapsed() >= Duration::from_micros(RECONNECT_US_MAX) {
                         return Err(Lost::Refused(error));
                     }
-                    if lost {
-                        std::thread::sleep(Duration::from_millis(50));
+                    std::thread::sleep(RECONNECT_PAUSE);
+                }
+                Err(Lost::Again(error)) => {
+                    conflicts += 1;
+                    if conflicts >= BATCH_RETRIES_MAX {
+                        return Err(Lost::Refused(error));
                     }
-                    fill = Fill::Nothing;
                 }
                 ended => return ended,
             }
+            fill = Fill::Nothing;
         }
-        Ok(())
     }
 
     /// Runs the jobs, and what else waits if `fill` says so, in one transaction.

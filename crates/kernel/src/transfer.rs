@@ -1,0 +1,52 @@
+//! Moves a workspace to another database by replaying its log.
+
+use comity_domain::Seq;
+
+use crate::doctor::tip_of;
+use crate::error::Error;
+use crate::log::chain::Chain;
+use crate::log::{Recorded, fold};
+use crate::options::{Opened, Options};
+use crate::presence::Presence;
+use crate::tx::Snapshot;
+
+/// Appends events to an empty database and applies them, their chain verified on the way.
+pub fn replay_events(events: &[Recorded], target: &Options) -> Result<(), Error> {
+    let mut target = empty(target)?;
+    let mut chain = Chain::from_start();
+    for event in events {
+        chain
+            .follow(event)
+            .map_err(|what| Error::Damaged { what })?;
+    }
+    fold::replay(&mut *target.writer, events)
+}
+
+/// Replays the whole log of one database into another, empty one; engines may differ.
+///
+/// Both end with the same log, chain and tables. Nothing may write to the source meanwhile.
+pub fn replay_log(source: &Options, target: &Options) -> Result<Seq, Error> {
+    let mut source = Opened::new(source)?;
+    let mut target = empty(target)?;
+    let reader = source.readers.first_mut().ok_or_else(|| Error::Unusable {
+        what: "there must be a reader thread".to_owned(),
+    })?;
+    let head = reader.begin()?;
+    let presence = Presence::default();
+    let mut snapshot = Snapshot::unserved(&mut **reader, &presence, tip_of(&head));
+    let replayed = fold::pages(&mut snapshot, head.seq, |page| {
+        fold::replay(&mut *target.writer, page)
+    });
+    reader.end();
+    Ok(replayed?.seq())
+}
+
+fn empty(target: &Options) -> Result<Opened, Error> {
+    let target = Opened::new(target)?;
+    if target.head.seq != Seq::ZERO {
+        return Err(Error::Unusable {
+            what: format!("the target holds {} events already", target.head.seq),
+        });
+    }
+    Ok(target)
+}

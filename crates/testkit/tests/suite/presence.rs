@@ -1,0 +1,80 @@
+//! Presence: in memory, flushed now and then, off the log.
+
+use comity_kernel::agent::{GetAgent, Heartbeat, ListAgents, Orient};
+use comity_testkit::kit::{register, request};
+use comity_testkit::{Kit, both_engines};
+use serde_json::json;
+
+const SECOND: i64 = 1_000_000;
+
+both_engines! {
+    fn any_call_is_a_sign_of_life(engine) {
+        let kit = Kit::new(engine);
+        kit.project("/srv/web");
+        let (agent, blue) = kit.agent("web", "Blue");
+        kit.clock.advance_us(60 * SECOND);
+        kit.ask_as(blue.clone(), Orient {}).unwrap();
+        let get: GetAgent = request(&json!({ "agent": "Blue" }));
+        let seen = kit.ask_as(blue, get).unwrap().answer.agent;
+        assert_eq!(seen.last_seen.micros() - agent.created_at.micros(), 60 * SECOND);
+    }
+
+    fn a_heartbeat_says_what_the_agent_is_at(engine) {
+        let kit = Kit::new(engine);
+        kit.project("/srv/web");
+        let (_, blue) = kit.agent("web", "Blue");
+        let beat: Heartbeat = request(&json!({ "status": "working", "focus": "src/auth" }));
+        kit.kernel().heartbeat(&blue, beat).unwrap();
+        kit.kernel().heartbeat(&blue, Heartbeat::default()).unwrap();
+        let get: GetAgent = request(&json!({ "agent": "Blue" }));
+        let seen = kit.ask_as(blue, get).unwrap().answer.agent;
+        assert_eq!((seen.status.as_str(), seen.focus.as_str()), ("working", "src/auth"));
+    }
+
+    // C1: presence is off the log
+    fn a_flush_survives_a_restart_and_leaves_no_event(engine) {
+        let mut kit = Kit::new(engine);
+        kit.project("/srv/web");
+        let (_, blue) = kit.agent("web", "Blue");
+        let before = kit.kernel().head().borrow().get();
+        kit.clock.advance_us(60 * SECOND);
+        let beat: Heartbeat = request(&json!({ "status": "working" }));
+        kit.kernel().heartbeat(&blue, beat).unwrap();
+        kit.restart();
+        let get: GetAgent = request(&json!({ "agent": "Blue", "project": "web" }));
+        let seen = kit.ask(get).unwrap().answer.agent;
+        assert_eq!((seen.status.as_str(), kit.kernel().head().borrow().get()), ("working", before));
+        assert!(seen.last_seen > seen.agent.created_at);
+    }
+
+    // F5: at most one write per agent and 10 s
+    fn signs_of_life_are_written_seldom(engine) {
+        let kit = Kit::new(engine);
+        kit.project("/srv/web");
+        let (_, blue) = kit.agent("web", "Blue");
+        let stored = || kit.shell("select seen_at from presence").unwrap();
+        kit.ask_as(blue.clone(), Orient {}).unwrap();
+        kit.kernel().tidy().wait().unwrap();
+        let first = stored();
+        kit.clock.advance_us(9 * SECOND);
+        kit.ask_as(blue.clone(), Orient {}).unwrap();
+        kit.kernel().tidy().wait().unwrap();
+        assert_eq!(stored(), first);
+        kit.clock.advance_us(SECOND);
+        kit.ask_as(blue, Orient {}).unwrap();
+        kit.kernel().tidy().wait().unwrap();
+        assert_ne!(stored(), first);
+    }
+
+    fn lists_filter_by_activity(engine) {
+        let kit = Kit::new(engine);
+        kit.project("/srv/web");
+        kit.run(register("web", "Silent")).unwrap();
+        let (_, blue) = kit.agent("web", "Blue");
+        kit.clock.advance_us(3_600 * SECOND);
+        kit.ask_as(blue, Orient {}).unwrap();
+        let list: ListAgents = request(&json!({ "project": "web", "active_within": "10m" }));
+        let names: Vec<_> = kit.ask(list).unwrap().answer.items.into_iter().map(|seen| seen.agent.name).collect();
+        assert_eq!(names, ["Blue"]);
+    }
+}

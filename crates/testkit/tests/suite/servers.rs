@@ -1,0 +1,120 @@
+//! Several kernels on one database: embedded processes on a file, servers on PostgreSQL.
+
+use std::sync::{Arc, Barrier};
+use std::time::{Duration, Instant};
+
+use comity_domain::Seq;
+use comity_kernel::options::Sharing;
+use comity_kernel::{Actor, Caller, Error, Kernel};
+use comity_testkit::kit::register;
+use comity_testkit::{Engine, Kit, both_engines};
+
+fn second(kit: &Kit) -> Kernel {
+    let mut options = kit.options().clone();
+    options.sharing = Sharing::Shared;
+    Kernel::open(options).unwrap()
+}
+
+fn wait_for(kernel: &Kernel, seq: Seq) {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_time()
+        .build()
+        .unwrap();
+    let mut head = kernel.head();
+    let reached = async {
+        let moved = head.wait_for(|head| *head >= seq);
+        tokio::time::timeout(Duration::from_secs(10), moved)
+            .await
+            .map(|head| *head.unwrap())
+    };
+    runtime.block_on(reached).expect("the head is noticed");
+}
+
+both_engines! {
+    // I1 L2 L5: writers of all kernels are serialised, order is commit order
+    fn two_kernels_share_one_log(engine) {
+        let kit = Kit::with(engine, |options| options.sharing = Sharing::Shared);
+        kit.project("/srv/web");
+        let other = second(&kit);
+        let barrier = Arc::new(Barrier::new(2));
+        let names = |kernel: &Kernel, tag: &str| {
+            barrier.wait();
+            let tickets: Vec<_> = (0..40)
+                .map(|n| kernel.execute(Actor::OPERATOR.into(), register("web", &format!("{tag}{n}"))))
+                .collect();
+            tickets.into_iter().map(|ticket| ticket.wait().unwrap().seq).collect::<Vec<_>>()
+        };
+        let (first, second) = std::thread::scope(|scope| {
+            let first = scope.spawn(|| names(kit.kernel(), "a"));
+            let second = scope.spawn(|| names(&other, "b"));
+            (first.join().unwrap(), second.join().unwrap())
+        });
+        let mut all: Vec<_> = first.iter().chain(&second).collect();
+        all.sort();
+        all.dedup();
+        assert_eq!(all.len(), 80);
+        assert!(first.is_sorted() && second.is_sorted());
+        assert_eq!(kit.shell("select count(*), max(seq) from event").unwrap(), "161|161");
+    }
+
+    // E1 L2: of two kernels that register one name at once, one wins
+    fn a_name_is_taken_once_among_kernels(engine) {
+        let kit = Kit::with(engine, |options| options.sharing = Sharing::Shared);
+        kit.project("/srv/web");
+        let other = second(&kit);
+        for round in 0..20 {
+            let barrier = Barrier::new(2);
+            let take = |kernel: &Kernel, name: String| {
+                barrier.wait();
+                kernel.execute(Actor::OPERATOR.into(), register("web", &name)).wait()
+            };
+            let (first, second) = std::thread::scope(|scope| {
+                let first = scope.spawn(|| take(kit.kernel(), format!("Name{round}")));
+                let second = scope.spawn(|| take(&other, format!("nAME{round}")));
+                (first.join().unwrap(), second.join().unwrap())
+            });
+            let lost = match (first, second) {
+                (Ok(_), Err(lost)) | (Err(lost), Ok(_)) => lost,
+                both => panic!("{both:?}"),
+            };
+            assert!(matches!(lost, Error::NameTaken { .. }), "{lost:?}");
+        }
+    }
+
+    // wake-ups: LISTEN/NOTIFY on PostgreSQL, a poll of the head on a shared file
+    fn what_another_kernel_commits_is_noticed(engine) {
+        let kit = Kit::with(engine, |options| options.sharing = Sharing::Shared);
+        let other = second(&kit);
+        let project = kit.project("/srv/web");
+        wait_for(&other, Seq::new(1));
+        let committed = other.execute(Actor::OPERATOR.into(), register("web", "Blue")).wait().unwrap();
+        wait_for(kit.kernel(), committed.seq);
+        assert_eq!(project.id.get(), 1);
+    }
+
+    // L10 A2: a kernel stopped in the middle of a batch delays others by 6 s at most, loses nothing
+    fn a_stopped_kernel_does_not_stop_the_others(engine) {
+        let kit = Kit::with(engine, |options| options.sharing = Sharing::Shared);
+        kit.project("/srv/web");
+        let mut options = kit.options().clone();
+        options.ambient.failpoints = comity_kernel::failpoint::Failpoints::default();
+        let other = Kernel::open(options).unwrap();
+        let gate = kit.failpoints.pause("writer.before_commit");
+        let stopped = kit.kernel().execute(Actor::OPERATOR.into(), register("web", "Blue"));
+        gate.wait_until_hit();
+        let started = Instant::now();
+        let meanwhile = other.execute(Actor::OPERATOR.into(), register("web", "Red")).wait();
+        assert!(started.elapsed() < Duration::from_secs(6), "{:?}", started.elapsed());
+        match engine {
+            // The file's lock cannot be taken from a living process: the answer is `busy`.
+            Engine::Sqlite => assert!(matches!(meanwhile, Err(Error::Busy { .. })), "{meanwhile:?}"),
+            Engine::Postgres => assert!(meanwhile.is_ok(), "{meanwhile:?}"),
+        }
+        gate.open();
+        // What was stopped is run again from fresh reads, and takes effect once.
+        assert!(stopped.wait().unwrap().answer.created);
+        let again: Caller = Actor::OPERATOR.into();
+        let again = other.execute(again, register("web", "Blue")).wait().unwrap_err();
+        assert!(matches!(again, Error::NameTaken { .. }));
+    }
+}
