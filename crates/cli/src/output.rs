@@ -38,10 +38,10 @@ pub(crate) fn say(text: &str) {
 /// Prints what clap has to say, and chooses the exit code.
 pub(crate) fn usage(error: &clap::Error) -> ExitCode {
     let _ = error.print();
-    match error.use_stderr() {
-        true => ExitCode::from(USAGE),
-        false => ExitCode::SUCCESS,
+    if error.use_stderr() {
+        return ExitCode::from(USAGE);
     }
+    ExitCode::SUCCESS
 }
 
 /// Prints an error as JSON with its hint, and chooses the exit code.

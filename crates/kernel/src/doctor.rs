@@ -15,7 +15,7 @@ use crate::params;
 use crate::presence::Presence;
 use crate::store::migrate::{MIGRATIONS, migrate_sqlite};
 use crate::store::sqlite::{SqliteFile, SqliteWriter};
-use crate::store::{Head, ReadEngine, WriteEngine};
+use crate::store::{Head, ReadEngine, Row, WriteEngine};
 use crate::tx::{Read, Snapshot, Tip};
 
 /// What a doctor found.
@@ -89,11 +89,13 @@ pub(crate) fn examine(
         "chain",
         chained.map(|()| format!("{} events", head.seq)),
     ));
-    let fold = folded.and_then(|folded| match folded == found {
-        true => Ok("the tables are what the log says".to_owned()),
-        false => Err(Error::Damaged {
+    let fold = folded.and_then(|folded| {
+        if folded == found {
+            return Ok("the tables are what the log says".to_owned());
+        }
+        Err(Error::Damaged {
             what: format!("the tables hash to {found}, the log folds to {folded}"),
-        }),
+        })
     });
     checks.push(Check::new("fold", fold));
     checks.push(Check::new("revisions", revisions(&mut snapshot)));
@@ -143,7 +145,7 @@ fn revisions(read: &mut impl Read) -> Result<String, Error> {
                     (select count(*) from event e where e.subject_type = ?1 and e.subject_id = t.id)"
             }
         };
-        let wrong = read.row(sql, params![kind.as_str()], |row| row.take::<i64>())?;
+        let wrong = read.row(sql, params![kind.as_str()], Row::take::<i64>)?;
         if let Some(id) = wrong {
             return Err(Error::Damaged {
                 what: format!(
@@ -216,12 +218,12 @@ fn references(conn: &rusqlite::Connection) -> Result<String, Error> {
         .prepare("pragma foreign_key_check")
         .and_then(|mut check| check.exists([]))
         .map_err(crate::store::sqlite::classify)?;
-    match dangling {
-        false => Ok("every reference has its row".to_owned()),
-        true => Err(Error::Damaged {
+    if dangling {
+        return Err(Error::Damaged {
             what: "a row refers to one that is not there".to_owned(),
-        }),
+        });
     }
+    Ok("every reference has its row".to_owned())
 }
 
 pub(crate) const fn tip_of(head: &Head) -> Tip {

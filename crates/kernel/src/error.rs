@@ -280,7 +280,7 @@ impl Error {
     }
 
     /// Says that there is no such thing, or none the caller may see.
-    pub fn not_found(kind: &'static str, name: impl ToString) -> Self {
+    pub fn not_found(kind: &'static str, name: &impl ToString) -> Self {
         Self::NotFound {
             kind,
             name: name.to_string(),

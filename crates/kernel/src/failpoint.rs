@@ -1,6 +1,6 @@
 //! Named places in product code where a test may pause, delay, fail or kill.
 //!
-//! Without the feature `testing` a [`Failpoints`] is empty and [`Failpoints::hit`] compiles to
+//! Without the feature `testing` a [`Failpoints`] is empty and hitting one compiles to
 //! nothing. It is injected like a clock, so that tests in one process do not meet.
 
 use crate::store::StoreError;

@@ -37,8 +37,8 @@ impl Follower {
                 Ok(Some(Self::Poll(Poll::start(Box::new(engine), head)?)))
             }
             (Database::Postgres(target), _) => {
-                let hear = Box::new(move |seq| publish(&head, seq));
-                Ok(Some(Self::Listen(Listener::start(target, hear)?)))
+                let told = Box::new(move |seq| publish(&head, seq));
+                Ok(Some(Self::Listen(Listener::start(target, told)?)))
             }
         }
     }

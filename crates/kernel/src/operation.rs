@@ -143,9 +143,10 @@ fn call_query<Q: Query<Answer: Serialize> + DeserializeOwned>(
 }
 
 fn call_heartbeat(kernel: &Kernel, caller: Caller, request: Value) -> Call {
+    let Caller { actor, .. } = caller;
     let heard = json::decode::<Heartbeat>(request)
         .map_err(Error::from)
-        .and_then(|heartbeat| kernel.heartbeat(&caller.actor, heartbeat));
+        .and_then(|heartbeat| kernel.heartbeat(&actor, heartbeat));
     Box::pin(async move {
         Ok(Outcome {
             answer: serde_json::to_value(heard?)?,

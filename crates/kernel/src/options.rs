@@ -25,7 +25,7 @@ pub enum Database {
     /// A file of this machine.
     Sqlite(SqliteFile),
     /// A schema of a PostgreSQL server.
-    Postgres(PostgresTarget),
+    Postgres(Box<PostgresTarget>),
 }
 
 /// Who else may write the database while this kernel runs.
@@ -80,7 +80,10 @@ impl Options {
         let target = PostgresTarget::parse(url).map_err(|error| Error::Unusable {
             what: format!("the database URL: {error}"),
         })?;
-        Ok(Self::new(Database::Postgres(target), BATCH_MAX_POSTGRES))
+        Ok(Self::new(
+            Database::Postgres(Box::new(target)),
+            BATCH_MAX_POSTGRES,
+        ))
     }
 
     fn new(database: Database, batch_max: usize) -> Self {

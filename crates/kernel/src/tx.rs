@@ -1,6 +1,6 @@
 //! The three kinds of transaction, and the reading they share.
 //!
-//! A [`WriteTx`] decides and emits, a [`Snapshot`] only reads, an [`UpkeepTx`] writes what is off
+//! A [`WriteTx`] decides and emits, a [`Snapshot`] only reads, an `UpkeepTx` writes what is off
 //! the log and cannot emit. Whatever a decision reads it reads through [`Read`], so the same
 //! function serves the command that acts and the query that only asks.
 

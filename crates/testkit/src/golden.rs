@@ -96,9 +96,9 @@ fn scenario(kit: &Kit) {
         let operation = operation::find(name).expect("an operation");
         let caller = Caller::from(Actor::OPERATOR)
             .with_correlation(Correlation::parse("golden \"é\"").expect("a correlation"));
-        let called = (operation.call)(kit.kernel(), caller, request);
+        let answer = (operation.call)(kit.kernel(), caller, request);
         let runtime = tokio::runtime::Builder::new_current_thread().build();
-        runtime.expect("a runtime").block_on(called).expect("done");
+        runtime.expect("a runtime").block_on(answer).expect("done");
         kit.clock.advance_us(1_234_567);
     };
     call(

@@ -137,10 +137,10 @@ impl Kit {
             }
         };
         let output = shell.output().expect("the shell runs");
-        match output.status.success() {
-            true => Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned()),
-            false => Err(String::from_utf8_lossy(&output.stderr).trim().to_owned()),
+        if output.status.success() {
+            return Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned());
         }
+        Err(String::from_utf8_lossy(&output.stderr).trim().to_owned())
     }
 
     /// Examines the database as `doctor` does.

@@ -41,8 +41,8 @@ impl Call {
         };
         let embedded = place.embedded()?;
         let caller = self.caller(&embedded.kernel, &embedded.data)?;
-        let called = (operation.call)(&embedded.kernel, caller, request);
-        let outcome = runtime()?.block_on(called)?;
+        let answer = (operation.call)(&embedded.kernel, caller, request);
+        let outcome = runtime()?.block_on(answer)?;
         let mut answer = outcome.answer;
         if let (Some(issued), Some(object)) = (outcome.issued, answer.as_object_mut()) {
             let file = keep(&issued, &embedded.data)?;

@@ -16,11 +16,11 @@ impl Doctor {
         let embedded = place.embedded()?;
         let findings = embedded.kernel.doctor(&embedded.data.backups()?)?;
         output::answer(&serde_json::to_value(&findings)?);
-        match findings.ok {
-            true => Ok(()),
-            false => Err(Error::Damaged {
-                what: "the database does not agree with itself".to_owned(),
-            }),
+        if findings.ok {
+            return Ok(());
         }
+        Err(Error::Damaged {
+            what: "the database does not agree with itself".to_owned(),
+        })
     }
 }

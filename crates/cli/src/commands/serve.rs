@@ -35,16 +35,16 @@ impl Serve {
         if !self.addr.ip().is_loopback() {
             return Err(Error::invalid("--addr", "must be a loopback address"));
         }
-        let served = place.served()?;
-        let token = ensure_operator_token(&served.kernel, &served.data)?;
-        let kernel = Arc::new(served.kernel);
+        let owned = place.served()?;
+        let token = ensure_operator_token(&owned.kernel, &owned.data)?;
+        let kernel = Arc::new(owned.kernel);
         kernel.check_in_background();
         let gave_up = kernel.gave_up();
         let server = Server {
             kernel: Arc::clone(&kernel),
-            data: served.data.path().to_owned(),
+            data: owned.data.path().to_owned(),
         };
-        runtime()?.block_on(self.serve(server, &served.data, &token))?;
+        runtime()?.block_on(self.serve(server, &owned.data, &token))?;
         let reason = gave_up.borrow().clone();
         match reason {
             Some(error) => Err(error),

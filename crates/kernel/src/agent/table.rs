@@ -236,15 +236,18 @@ fn agent(row: &mut Row) -> Result<Agent, StoreError> {
             task: row.take()?,
             capabilities: BTreeSet::new(),
             metadata: metadata(row)?,
-            rights: match row.take()? {
-                true => BTreeSet::from([Right::Orchestrate]),
-                false => BTreeSet::new(),
-            },
+            rights: rights(row)?,
         },
         created_at: row.take()?,
         retired_at: row.take()?,
         revision: row.take()?,
     })
+}
+
+fn rights(row: &mut Row) -> Result<BTreeSet<Right>, StoreError> {
+    let orchestrate: bool = row.take()?;
+    let rights = orchestrate.then_some(Right::Orchestrate);
+    Ok(rights.into_iter().collect())
 }
 
 fn metadata(row: &mut Row) -> Result<Map<String, Value>, StoreError> {

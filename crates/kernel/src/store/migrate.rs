@@ -156,7 +156,7 @@ fn verified_backup(conn: &Connection, target: &Path) -> Result<PathBuf, Error> {
 pub(crate) fn free_name(path: &Path) -> PathBuf {
     let stem = path.file_stem().unwrap_or_default().to_string_lossy();
     std::iter::once(path.to_owned())
-        .chain((2_u32..).map(|n| path.with_file_name(format!("{stem}-{n}.db"))))
+        .chain((2..=u32::MAX).map(|n| path.with_file_name(format!("{stem}-{n}.db"))))
         .find(|candidate| !candidate.exists())
         .unwrap_or_else(|| path.to_owned())
 }

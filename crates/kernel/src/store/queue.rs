@@ -183,7 +183,7 @@ mod tests {
             for job in 0..waiting {
                 assert!(matches!(queue.next(Duration::ZERO), Next::Job(next) if next == job));
             }
-            assert!(matches!(queue.next(Duration::from_secs(60)), Next::Stopped));
+            assert!(matches!(queue.next(Duration::from_mins(1)), Next::Stopped));
         }
     }
 }

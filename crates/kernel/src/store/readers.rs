@@ -34,7 +34,7 @@ pub(crate) fn start(
             .name(format!("reader-{at}"))
             .spawn(move || {
                 loop {
-                    match queue.next(Duration::from_secs(60)) {
+                    match queue.next(Duration::from_mins(1)) {
                         Next::Job(job) => reader.run(job),
                         Next::Idle => {}
                         Next::Stopped => return,

@@ -238,10 +238,6 @@ pub(crate) struct SqliteWriter {
 
 impl SqliteWriter {
     /// Makes a database in memory, to fold a log into.
-    #[expect(
-        clippy::disallowed_methods,
-        reason = "the one place that opens databases"
-    )]
     pub(crate) fn in_memory() -> Result<Self, StoreError> {
         let conn = Connection::open_in_memory().map_err(classify)?;
         set_up(&conn)?;

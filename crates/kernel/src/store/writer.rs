@@ -214,10 +214,10 @@ impl Writer {
         let mut next = 0;
         loop {
             if next == jobs.len() {
-                let full = next >= self.batch_max
+                let complete = next >= self.batch_max
                     || started.elapsed() >= Duration::from_micros(BATCH_US_MAX);
                 match fill {
-                    Fill::FromQueue if !full => match self.queue.try_next() {
+                    Fill::FromQueue if !complete => match self.queue.try_next() {
                         Some(job) => jobs.push(job),
                         None => return Ok(()),
                     },

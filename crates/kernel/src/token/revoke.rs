@@ -31,7 +31,8 @@ impl Command for RevokeToken {
     type Answer = RevokedToken;
 
     fn decide(&self, tx: &mut WriteTx<'_, '_>) -> Result<RevokedToken, Stop> {
-        let token = table::by_id(tx, self.id)?.ok_or_else(|| Error::not_found("token", self.id))?;
+        let token =
+            table::by_id(tx, self.id)?.ok_or_else(|| Error::not_found("token", &self.id))?;
         if token.revoked_at.is_some() {
             return Ok(RevokedToken { token });
         }

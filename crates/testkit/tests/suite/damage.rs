@@ -156,7 +156,7 @@ fn a_flipped_byte_is_noticed_or_harmless() {
             open_copy(kit.options(), &path).and_then(|kernel| kernel.doctor(directory.path()));
         match looked {
             Ok(findings) if findings.ok => {
-                assert_eq!(findings.state_hash, state, "flip {flip} at {at}")
+                assert_eq!(findings.state_hash, state, "flip {flip} at {at}");
             }
             _ => noticed += 1,
         }

@@ -52,7 +52,9 @@ both_engines! {
         let next = moved.execute(Actor::OPERATOR.into(), register("web", "Green")).wait().unwrap();
         assert_eq!(next.answer.agent.id.get(), 3);
         drop(moved);
-        schema.iter().for_each(|schema| drop_schema(schema));
+        if let Some(schema) = schema {
+            drop_schema(&schema);
+        }
     }
 
     // A1

@@ -1,5 +1,6 @@
 //! Tokens and authentication.
 
+use comity_domain::ProjectId;
 use comity_kernel::token::{CreateToken, ListTokens, RevokeToken};
 use comity_kernel::{Actor, Error};
 use comity_testkit::kit::{register, request};
@@ -19,7 +20,7 @@ both_engines! {
         assert!(matches!(make(json!({ "role": "operator" })), Actor::Operator { token: Some(_) }));
         let everywhere = make(json!({ "role": "observer", "name": "wall" }));
         let there = make(json!({ "role": "observer", "project": "web" }));
-        assert_eq!((everywhere.project(), there.project().map(|id| id.get())), (None, Some(1)));
+        assert_eq!((everywhere.project(), there.project().map(ProjectId::get)), (None, Some(1)));
     }
 
     // S19: unknown, wrong and revoked look the same
