@@ -7,7 +7,7 @@ use comity_domain::{Seq, token};
 use serde::Serialize;
 
 use crate::ambient::Ambient;
-use crate::error::Error;
+use crate::error::{Error, with_causes};
 use crate::log::chain::Chain;
 use crate::log::state_hash::state_hash;
 use crate::log::{SubjectKind, fold, table};
@@ -57,18 +57,6 @@ impl Check {
             },
         }
     }
-}
-
-/// Writes an error with everything below it: a doctor's reader has no log beside it.
-pub(crate) fn with_causes(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        text.push_str(": ");
-        text.push_str(&error.to_string());
-        cause = error.source();
-    }
-    text
 }
 
 /// Examines a snapshot of a database; the log is folded into a database in memory.

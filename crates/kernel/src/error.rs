@@ -302,6 +302,18 @@ impl Error {
 #[error("{0}")]
 pub(crate) struct Impossible(pub(crate) &'static str);
 
+/// Writes an error with everything below it, for the log and for doctors.
+pub(crate) fn with_causes(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        text.push_str(": ");
+        text.push_str(&error.to_string());
+        cause = error.source();
+    }
+    text
+}
+
 impl From<StoreError> for Error {
     fn from(error: StoreError) -> Self {
         let busy = |reason: &str| Self::Busy {

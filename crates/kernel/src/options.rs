@@ -10,8 +10,8 @@ use comity_domain::limits::{
 
 use crate::ambient::Ambient;
 use crate::datadir::make_private_database;
-use crate::doctor::{Findings, examine, examine_copy, examine_tail, with_causes};
-use crate::error::Error;
+use crate::doctor::{Findings, examine, examine_copy, examine_tail};
+use crate::error::{Error, with_causes};
 use crate::kernel::READ_MAX;
 use crate::store::migrate::{MIGRATIONS, Migration, free_name, fresh_epoch, migrate_sqlite};
 use crate::store::postgres::{self, Fresh, MigrateError, PostgresReader, PostgresWriter};

@@ -17,7 +17,7 @@ use super::job::{Job, Kept};
 use super::queue::{Next, Queue};
 use super::{CommitError, Head, StoreError, WriteEngine};
 use crate::ambient::{Ambient, Now, Reading};
-use crate::error::{Error, Impossible};
+use crate::error::{Error, Impossible, with_causes};
 use crate::log::table::move_head;
 use crate::presence::Presence;
 use crate::tx::{Batch, Tip};
@@ -57,8 +57,10 @@ enum Lost {
     Again(StoreError),
     /// The transaction vanished under the batch: nothing stands, each command is tried alone.
     Vanished(StoreError),
-    /// It could not even begin, or a single command could not be committed.
-    Refused(StoreError),
+    /// It could not even begin.
+    NotBegun(StoreError),
+    /// Other servers kept winning.
+    Outrun(StoreError),
     /// The database went away at COMMIT: it stands or it does not.
     Unknown(StoreError),
     /// Nothing may be written any more.
@@ -114,7 +116,7 @@ impl Writer {
         match self.with_retries(&mut jobs, Fill::FromQueue) {
             Ok(()) => self.answer(jobs),
             Err(Lost::Vanished(error)) if jobs.len() > 1 => {
-                tracing::warn!(error = %error, commands = jobs.len(), "a batch was lost; its commands run one by one");
+                tracing::warn!(error = %with_causes(&error), commands = jobs.len(), "a batch was lost; its commands run one by one");
                 for job in jobs {
                     self.single(job);
                 }
@@ -142,14 +144,14 @@ impl Writer {
                 Err(Lost::Again(error @ StoreError::Lost(_))) => {
                     let since = *lost_since.get_or_insert_with(Instant::now);
                     if since.elapsed() >= Duration::from_micros(RECONNECT_US_MAX) {
-                        return Err(Lost::Refused(error));
+                        return Err(Lost::NotBegun(error));
                     }
                     std::thread::sleep(RECONNECT_PAUSE);
                 }
                 Err(Lost::Again(error)) => {
                     conflicts += 1;
                     if conflicts >= BATCH_RETRIES_MAX {
-                        return Err(Lost::Refused(error));
+                        return Err(Lost::Outrun(error));
                     }
                 }
                 ended => return ended,
@@ -186,7 +188,7 @@ impl Writer {
         let head = self.engine.begin().map_err(|error| match error {
             StoreError::Conflict(_) | StoreError::Lost(_) => Lost::Again(error),
             StoreError::Io(_) | StoreError::Damaged(_) => Lost::Fatal(error.into()),
-            error => Lost::Refused(error),
+            error => Lost::NotBegun(error),
         })?;
         if head.schema == self.identity.schema && head.epoch == self.identity.epoch {
             return Ok(head);
@@ -260,7 +262,7 @@ impl Writer {
             (Err(_), broken) => {
                 let panicked = Impossible("the command panicked");
                 job.fail(Error::internal(panicked));
-                broken.filter(|error| !matches!(error, StoreError::Shape(_)))
+                broken
             }
         };
         self.undo(job, error)
@@ -329,32 +331,44 @@ impl Writer {
         }
     }
 
+    /// Tells everybody in a lost batch that nothing of it stands, or that nobody knows.
     fn fail(&mut self, mut jobs: Vec<Box<dyn Job>>, lost: Lost) {
-        let error = match lost {
-            Lost::Again(error) | Lost::Vanished(error) | Lost::Refused(error) => {
-                tracing::warn!(error = %error, commands = jobs.len(), "a batch was refused");
+        let error: Error = match lost {
+            Lost::Again(error) | Lost::Vanished(error) | Lost::Outrun(error) => {
+                tracing::warn!(error = %with_causes(&error), commands = jobs.len(), "a batch was lost");
+                error.into()
+            }
+            Lost::NotBegun(error) => {
+                tracing::warn!(error = %with_causes(&error), "no transaction can begin");
+                // Nor can one for those who wait behind: they are told now, not one by one.
+                let behind = std::iter::from_fn(|| self.queue.try_next());
+                jobs.extend(behind.take(self.batch_max));
                 error.into()
             }
             Lost::Unknown(error) => {
-                tracing::error!(error = %error, "the database went away at commit");
+                tracing::error!(error = %with_causes(&error), "the database went away at commit");
                 Error::Indeterminate
             }
             Lost::Fatal(error) => {
                 tracing::error!(error = %error, "nothing more is written");
-                self.gave_up.send_replace(Some(error.clone()));
+                self.gave_up.send_replace(Some(reason(&error)));
                 error
             }
         };
-        // What could not even begin cannot begin for those behind it either.
-        while jobs.len() < self.batch_max
-            && let Some(job) = self.queue.try_next()
-        {
-            jobs.push(job);
-        }
         for mut job in jobs {
             job.fail(error.clone());
             job.answer(&self.ambient);
         }
+    }
+}
+
+/// Says why the writer gave up; to its callers a failed disk means that nobody knows.
+fn reason(error: &Error) -> Error {
+    match error {
+        Error::Indeterminate => Error::Unusable {
+            what: "the disk failed; nothing is written until the next start".to_owned(),
+        },
+        error => error.clone(),
     }
 }
 

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use comity_domain::Seq;
 use comity_kernel::options::Sharing;
 use comity_kernel::{Actor, Caller, Error, Kernel};
-use comity_testkit::kit::register;
+use comity_testkit::kit::{operator_with_key, register};
 use comity_testkit::{Engine, Kit, both_engines};
 
 fn second(kit: &Kit) -> Kernel {
@@ -116,5 +116,54 @@ both_engines! {
         let again: Caller = Actor::OPERATOR.into();
         let again = other.execute(again, register("web", "Blue")).wait().unwrap_err();
         assert!(matches!(again, Error::NameTaken { .. }));
+    }
+}
+
+/// Ends the server's side of this kernel's connections that match.
+fn terminate(kit: &Kit, which: &str) -> usize {
+    let sql = format!(
+        "select count(pg_terminate_backend(pid)) from pg_stat_activity
+         where application_name = 'comity ' || current_schema() and {which}"
+    );
+    kit.shell(&sql).unwrap().parse().unwrap()
+}
+
+// L9 B7, PostgreSQL alone: a file's COMMIT cannot be cut off. The key resolves what nobody knew.
+#[test]
+fn a_commit_whose_answer_was_lost_is_indeterminate_and_its_key_tells() {
+    let kit = Kit::new(Engine::Postgres);
+    kit.project("/srv/web");
+    kit.shell(
+        "create function slow() returns trigger language plpgsql as $$ begin perform pg_sleep(30); return new; end $$;
+         create constraint trigger slow after insert on agent deferrable initially deferred for each row execute function slow()",
+    )
+    .unwrap();
+    let ticket = kit
+        .kernel()
+        .execute(operator_with_key("k"), register("web", "Blue"));
+    while terminate(&kit, "wait_event = 'PgSleep' and query = 'commit'") == 0 {
+        std::thread::yield_now();
+    }
+    assert!(matches!(ticket.wait(), Err(Error::Indeterminate)));
+    kit.shell("drop trigger slow on agent").unwrap();
+    let again = kit
+        .run_as(operator_with_key("k"), register("web", "Blue"))
+        .unwrap();
+    assert!(again.answer.created);
+    assert_eq!(kit.shell("select count(*) from agent").unwrap(), "1");
+}
+
+// fault 16, PostgreSQL alone: killed connections are made anew, nobody is told a lie
+#[test]
+fn killed_connections_are_replaced() {
+    let kit = Kit::new(Engine::Postgres);
+    kit.project("/srv/web");
+    for round in 0..3 {
+        assert!(terminate(&kit, "true") > 0);
+        let name = format!("Agent{round}");
+        assert!(kit.run(register("web", &name)).unwrap().answer.created);
+        let list: comity_kernel::agent::ListAgents =
+            comity_testkit::kit::request(&serde_json::json!({ "project": "web" }));
+        assert_eq!(kit.ask(list).unwrap().answer.items.len(), round + 1);
     }
 }

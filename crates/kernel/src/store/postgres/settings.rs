@@ -70,7 +70,8 @@ pub(super) fn config(target: &PostgresTarget) -> Config {
         .keepalives_interval(KEEPALIVE_INTERVAL)
         .keepalives_retries(KEEPALIVE_RETRIES);
     if config.get_application_name().is_none() {
-        config.application_name("comity");
+        // Tells the administrator of a shared server whose connection it is.
+        config.application_name(format!("comity {}", target.schema()));
     }
     config
 }
