@@ -1,7 +1,6 @@
 //! The Git side of Comity: the only crate that runs `git`.
 //!
-//! So far it tells whether the machine's `git` can keep an archive at all; the archive itself is
-//! a later consumer of the log.
+//! It tells whether the machine's `git` can keep an archive.
 
 pub mod git;
 

@@ -5,7 +5,7 @@
     reason = "this is where the command line speaks"
 )]
 
-use std::io::Write as _;
+use std::io::{IsTerminal as _, Write as _};
 use std::process::ExitCode;
 
 use comity_kernel::Error;
@@ -65,5 +65,6 @@ pub(crate) fn start_logging(command: &Command) {
     tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_writer(std::io::stderr)
+        .with_ansi(std::io::stderr().is_terminal())
         .init();
 }

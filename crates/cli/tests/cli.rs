@@ -194,7 +194,7 @@ fn damage_has_an_exit_code_of_its_own() {
     std::fs::write(&database, "not a database, not a database, not a database").unwrap();
     let (exit, error) = place.call("list_projects", &json!({})).unwrap_err();
     assert_eq!((exit, error["error"].as_str().unwrap()), (8, "damaged"));
-    assert!(error["hint"].as_str().unwrap().contains("restore"));
+    assert!(error["hint"].as_str().unwrap().contains("backup"));
 }
 
 // A7: of many servers one lives; the others name it and exit 6

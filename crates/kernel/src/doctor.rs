@@ -118,7 +118,7 @@ fn folded_hash(
 
 /// Compares every entity's revision with the number of its events (C1).
 fn revisions(read: &mut impl Read) -> Result<String, Error> {
-    for kind in SubjectKind::ALL {
+    for &kind in SubjectKind::ALL {
         let sql = match kind {
             SubjectKind::Project => {
                 "select t.id from project t where t.revision <>

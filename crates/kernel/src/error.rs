@@ -229,7 +229,7 @@ impl Error {
                 "use the newer program, or restore the backup made before the upgrade"
             }
             Self::Damaged { .. } => {
-                "leave the files as they are and restore: `comity restore --from-archive`, or a backup"
+                "leave the files as they are, and put a backup in the place of `comity.db`"
             }
             Self::Unusable { .. } => "correct what the message names and start again",
             Self::Internal { .. } | Self::NameTaken { .. } | Self::VersionConflict { .. } => "",
@@ -340,8 +340,13 @@ impl From<StoreError> for Error {
 
 impl From<FieldError> for Error {
     fn from(error: FieldError) -> Self {
+        // The fault of a request as a whole has no field to name.
+        let field = match error.field {
+            field if field.is_empty() => "request".to_owned(),
+            field => field,
+        };
         Self::Invalid {
-            field: error.field,
+            field,
             rule: error.rule,
         }
     }

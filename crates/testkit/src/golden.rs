@@ -1,30 +1,40 @@
 //! Golden logs: what released versions wrote, kept for ever (K6).
+//!
+//! A golden log is a log and the rows its version projected from it. Today's program must bring
+//! both to the same state: the rows by migration, the log by replay.
+
+use std::collections::BTreeMap;
 
 use comity_domain::token::{from_hex, to_hex};
 use comity_domain::{ProjectId, Seq, Timestamp};
 use comity_kernel::actor::Correlation;
 use comity_kernel::log::Recorded;
+use comity_kernel::log::state_hash::PROJECTED;
 use comity_kernel::log::table::page;
-use comity_kernel::tx::Snapshot;
+use comity_kernel::store::{StoreError, Value};
+use comity_kernel::tx::{Read, Snapshot};
 use comity_kernel::{Actor, Caller, Error, Party, Query, operation};
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::{Engine, Kit};
 
-/// A log as a released version wrote it, and the state it folded to.
+/// What a released version wrote.
+#[derive(Serialize, Deserialize)]
 pub struct Golden {
     /// The version.
-    pub version: &'static str,
-    /// The events.
-    pub events: Vec<Recorded>,
-    /// The hash of the state they fold to.
-    pub state_hash: String,
+    pub version: String,
+    /// The number of its schema.
+    pub schema: usize,
+    /// Its log.
+    pub events: Vec<Written>,
+    /// The rows of its projected tables: integers, texts and nulls; blobs as `{"hex": …}`.
+    pub tables: BTreeMap<String, Vec<serde_json::Value>>,
 }
 
-/// One event of a golden log, as text.
+/// One event, as text.
 #[derive(Serialize, Deserialize)]
-struct Written {
+pub struct Written {
     seq: i64,
     at_us: i64,
     v: i64,
@@ -42,57 +52,102 @@ struct Written {
 
 /// Returns every golden log.
 pub fn all() -> Vec<Golden> {
-    vec![read("0.1.0", include_str!("../golden/0.1.0.jsonl"))]
+    let read = |text| serde_json::from_str(text).expect("a golden log");
+    vec![read(include_str!("../golden/0.1.0.json"))]
 }
 
-/// Reads a golden log: one event a line, and the state's hash in the last.
-fn read(version: &'static str, text: &str) -> Golden {
-    let (events, state_hash) = text
-        .trim_end()
-        .rsplit_once('\n')
-        .expect("a log and its hash");
-    let events = events
-        .lines()
-        .map(|line| serde_json::from_str(line).expect("an event"))
-        .map(recorded)
-        .collect();
-    Golden {
-        version,
-        events,
-        state_hash: state_hash.to_owned(),
+impl Golden {
+    /// Returns the log as the kernel reads it.
+    pub fn log(&self) -> Vec<Recorded> {
+        self.events.iter().map(recorded).collect()
+    }
+
+    /// Writes the statements that fill a fresh database of the old schema with the old rows.
+    pub fn rows_as_sql(&self, engine: Engine) -> String {
+        let parents_first = ["project", "agent", "agent_capability", "token"];
+        let known = |table: &String| parents_first.contains(&table.as_str());
+        assert!(
+            self.tables.keys().all(known),
+            "a table whose place among its parents is not said"
+        );
+        let named = |name: &'static str| Some((name, self.tables.get(name)?));
+        let mut sql = String::new();
+        for (table, columns, row) in parents_first
+            .into_iter()
+            .filter_map(named)
+            .flat_map(inserts)
+        {
+            let values: Vec<_> = row.iter().map(|value| literal(value, engine)).collect();
+            sql += &format!(
+                "insert into {table} ({columns}) values ({});\n",
+                values.join(", ")
+            );
+        }
+        for event in &self.events {
+            let hex = |text: &str| literal(&json!({ "hex": text }), engine);
+            let text = |text: &Option<String>| literal(&json!(text), engine);
+            sql += &format!(
+                "insert into event (seq, at, v, kind, project, actor, subject_type, subject_id,
+                    correlation, payload_sha256, payload, hash)
+                 values ({}, {}, {}, '{}', {}, '{}', '{}', {}, {}, {}, {}, {});\n",
+                event.seq,
+                event.at_us,
+                event.v,
+                event.kind,
+                literal(&json!(event.project), engine),
+                event.actor,
+                event.subject_type,
+                event.subject_id,
+                text(&event.correlation),
+                hex(&event.payload_sha256),
+                text(&event.payload),
+                hex(&event.hash),
+            );
+        }
+        sql + "update log_head set seq = (select max(seq) from event),
+            hash = (select hash from event order by seq desc limit 1);\n"
     }
 }
 
-/// Writes a golden log of what this version does, as [`all`] reads it.
+type Insert<'a> = (&'a str, String, Vec<serde_json::Value>);
+
+/// The rows of one table: the first names its columns.
+fn inserts<'a>((table, rows): (&'a str, &'a Vec<serde_json::Value>)) -> Vec<Insert<'a>> {
+    let list = |row: &serde_json::Value| row.as_array().cloned().unwrap_or_default();
+    let names = rows.first().map(list).unwrap_or_default();
+    let names: Vec<_> = names.iter().filter_map(serde_json::Value::as_str).collect();
+    let columns = names.join(", ");
+    rows.iter()
+        .skip(1)
+        .map(|row| (table, columns.clone(), list(row)))
+        .collect()
+}
+
+fn literal(value: &serde_json::Value, engine: Engine) -> String {
+    match (value, engine) {
+        (serde_json::Value::Null, _) => "null".to_owned(),
+        (serde_json::Value::String(text), _) => format!("'{}'", text.replace('\'', "''")),
+        (serde_json::Value::Object(blob), Engine::Sqlite) => {
+            format!("x'{}'", blob["hex"].as_str().unwrap_or_default())
+        }
+        (serde_json::Value::Object(blob), Engine::Postgres) => {
+            format!("'\\x{}'", blob["hex"].as_str().unwrap_or_default())
+        }
+        (number, _) => number.to_string(),
+    }
+}
+
+/// Writes the golden log of this version.
 pub fn write() -> String {
     let kit = Kit::new(Engine::Sqlite);
     scenario(&kit);
-    let state_hash = kit.doctor().state_hash;
-    let events = kit.ask(WholeLog).expect("the log").answer;
-    let lines = events.iter().map(|event| {
-        serde_json::to_string(&Written {
-            seq: event.seq.get(),
-            at_us: event.at.micros(),
-            v: event.v,
-            kind: event.kind.clone(),
-            project: event.project.map(ProjectId::get),
-            actor: event.actor.clone(),
-            subject_type: event.subject_type.clone(),
-            subject_id: event.subject_id,
-            run: event.run,
-            correlation: event.correlation.clone(),
-            payload_sha256: to_hex(&event.payload_sha256),
-            payload: event.payload.clone(),
-            hash: to_hex(&event.hash),
-        })
-        .expect("a line")
-    });
-    lines.chain([state_hash]).map(|line| line + "\n").collect()
+    let golden = kit.ask(Whole).expect("the database").answer;
+    serde_json::to_string_pretty(&golden).expect("JSON") + "\n"
 }
 
 /// Does everything that leaves an event, at least once.
 fn scenario(kit: &Kit) {
-    let call = |name: &str, request: Value| {
+    let call = |name: &str, request: serde_json::Value| {
         let operation = operation::find(name).expect("an operation");
         let caller = Caller::from(Actor::OPERATOR)
             .with_correlation(Correlation::parse("golden \"é\"").expect("a correlation"));
@@ -103,7 +158,7 @@ fn scenario(kit: &Kit) {
     };
     call(
         "ensure_project",
-        json!({ "key": "/srv/web", "name": "The Web" }),
+        json!({ "key": "/srv/web", "name": "The Web's" }),
     );
     call(
         "ensure_project",
@@ -138,33 +193,88 @@ fn scenario(kit: &Kit) {
     call("retire_agent", json!({ "agent": 1, "reason": "done" }));
 }
 
-/// Asks for the whole log.
-struct WholeLog;
+/// Asks for the whole database.
+struct Whole;
 
-impl Query for WholeLog {
-    const NAME: &'static str = "whole_log";
+impl Query for Whole {
+    const NAME: &'static str = "whole";
     const WHO: &'static [Party] = &[Party::Operator];
-    type Answer = Vec<Recorded>;
+    type Answer = Golden;
 
-    fn run(&self, _: &Actor, snapshot: &mut Snapshot<'_>) -> Result<Vec<Recorded>, Error> {
-        Ok(page(snapshot, Seq::ZERO, 1_000)?)
+    fn run(&self, _: &Actor, snapshot: &mut Snapshot<'_>) -> Result<Golden, Error> {
+        let mut tables = BTreeMap::new();
+        for (table, sql) in PROJECTED {
+            tables.insert(table.to_owned(), rows(snapshot, sql)?);
+        }
+        Ok(Golden {
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            schema: comity_kernel::store::MIGRATIONS.len(),
+            events: page(snapshot, Seq::ZERO, 1_000)?
+                .iter()
+                .map(written)
+                .collect(),
+            tables,
+        })
     }
 }
 
-fn recorded(written: Written) -> Recorded {
+fn rows(read: &mut impl Read, sql: &'static str) -> Result<Vec<serde_json::Value>, StoreError> {
+    let columns = sql
+        .trim_start_matches("select")
+        .split(" from ")
+        .next()
+        .unwrap_or_default();
+    let columns = columns.split("from").next().unwrap_or_default();
+    let mut rows = vec![json!(columns.split(',').map(str::trim).collect::<Vec<_>>())];
+    read.each(sql, &[], &mut |row| {
+        rows.push(row.rest().iter().map(value_as_json).collect());
+        Ok(())
+    })?;
+    Ok(rows)
+}
+
+fn value_as_json(value: &Value) -> serde_json::Value {
+    match value {
+        Value::Null => serde_json::Value::Null,
+        Value::Int(number) => json!(number),
+        Value::Real(number) => json!(number),
+        Value::Text(text) => json!(text),
+        Value::Blob(bytes) => json!({ "hex": to_hex(bytes) }),
+    }
+}
+
+fn written(event: &Recorded) -> Written {
+    Written {
+        seq: event.seq.get(),
+        at_us: event.at.micros(),
+        v: event.v,
+        kind: event.kind.clone(),
+        project: event.project.map(ProjectId::get),
+        actor: event.actor.clone(),
+        subject_type: event.subject_type.clone(),
+        subject_id: event.subject_id,
+        run: event.run,
+        correlation: event.correlation.clone(),
+        payload_sha256: to_hex(&event.payload_sha256),
+        payload: event.payload.clone(),
+        hash: to_hex(&event.hash),
+    }
+}
+
+fn recorded(written: &Written) -> Recorded {
     Recorded {
         seq: Seq::new(written.seq),
         at: Timestamp::from_micros(written.at_us),
         v: written.v,
-        kind: written.kind,
+        kind: written.kind.clone(),
         project: written.project.map(ProjectId::new),
-        actor: written.actor,
-        subject_type: written.subject_type,
+        actor: written.actor.clone(),
+        subject_type: written.subject_type.clone(),
         subject_id: written.subject_id,
         run: written.run,
-        correlation: written.correlation,
+        correlation: written.correlation.clone(),
         payload_sha256: from_hex(&written.payload_sha256).expect("a hash"),
-        payload: written.payload,
+        payload: written.payload.clone(),
         hash: from_hex(&written.hash).expect("a hash"),
     }
 }

@@ -10,9 +10,11 @@ use comity_kernel::agent::{Agent, RegisterAgent};
 use comity_kernel::ambient::Ambient;
 use comity_kernel::doctor::Findings;
 use comity_kernel::failpoint::Failpoints;
+use comity_kernel::log::Recorded;
 use comity_kernel::options::Database;
 use comity_kernel::project::{EnsureProject, Project};
 use comity_kernel::store::PostgresTarget;
+use comity_kernel::transfer::replay_events;
 use comity_kernel::{Actor, AsOf, Caller, Error, Kernel, Options, Query, Reply};
 use tempfile::TempDir;
 
@@ -59,6 +61,22 @@ impl Kit {
 
     /// Opens a kernel with some options changed.
     pub fn with(engine: Engine, change: impl FnOnce(&mut Options)) -> Self {
+        let mut kit = Self::closed(engine);
+        change(&mut kit.options);
+        kit.restart();
+        kit
+    }
+
+    /// Opens a kernel on a database that a log was replayed into.
+    pub fn from_log(engine: Engine, log: &[Recorded]) -> Self {
+        let mut kit = Self::closed(engine);
+        replay_events(log, &kit.options).expect("the log folds");
+        kit.restart();
+        kit
+    }
+
+    /// A fresh database that no kernel runs on yet.
+    fn closed(engine: Engine) -> Self {
         let directory = tempfile::tempdir().expect("a temporary directory");
         let clock = Arc::new(ManualClock::default());
         let failpoints = Failpoints::default();
@@ -69,10 +87,8 @@ impl Kit {
             failpoints: failpoints.clone(),
         };
         options.readers = 2;
-        change(&mut options);
-        let kernel = Kernel::open(options.clone()).expect("the kernel opens");
         Self {
-            kernel: Some(kernel),
+            kernel: None,
             directory,
             options,
             clock,

@@ -18,30 +18,33 @@ pub struct Subject {
     pub id: i64,
 }
 
-/// The kinds of entity that have events.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum SubjectKind {
-    /// A project.
-    Project,
-    /// An agent.
-    Agent,
-    /// A token.
-    Token,
+macro_rules! subjects {
+    ($($(#[$doc:meta])* $kind:ident = $word:literal),+ $(,)?) => {
+        /// The kinds of entity that have events.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+        pub enum SubjectKind {
+            $($(#[$doc])* #[serde(rename = $word)] $kind),+
+        }
+
+        impl SubjectKind {
+            /// Every kind: each has a table of its name whose `revision` counts its events (C1).
+            pub const ALL: &[Self] = &[$(Self::$kind),+];
+
+            /// Returns the word in the log.
+            pub const fn as_str(self) -> &'static str {
+                match self { $(Self::$kind => $word),+ }
+            }
+        }
+    };
 }
 
-impl SubjectKind {
-    /// Every kind: each has a table of its name whose `revision` counts its events (C1).
-    pub const ALL: [Self; 3] = [Self::Project, Self::Agent, Self::Token];
-
-    /// Returns the word in the log.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Project => "project",
-            Self::Agent => "agent",
-            Self::Token => "token",
-        }
-    }
+subjects! {
+    /// A project.
+    Project = "project",
+    /// An agent.
+    Agent = "agent",
+    /// A token.
+    Token = "token",
 }
 
 /// Where an event stands: what `apply` may know beside the payload.
@@ -107,6 +110,9 @@ macro_rules! events {
         }
 
         impl Event {
+            /// Every kind of event.
+            pub const KINDS: &[&str] = &[$($kind),+];
+
             /// Returns the kind, as the log names it.
             pub const fn kind(&self) -> &'static str {
                 match self { $(Self::$variant(_) => $kind),+ }

@@ -34,8 +34,11 @@ fn every_error_code_has_its_paragraph() {
     }
 }
 
-/// A row of `docs/guarantees.md`: its codes and the tests it points to.
-fn guarantees() -> Vec<(Vec<String>, Vec<(String, String)>)> {
+/// The codes of a guarantee, and the tests it points to by name and file.
+type Guarantee = (Vec<String>, Vec<(String, String)>);
+
+/// The rows of `docs/guarantees.md`.
+fn guarantees() -> Vec<Guarantee> {
     let page = read("docs/guarantees.md");
     page.lines()
         .filter(|line| line.starts_with("| ") && line.contains("](../"))

@@ -30,7 +30,7 @@ fn both_dialects_have_the_same_migrations() {
         .collect();
     let files: Vec<_> = sqlite.iter().map(|(number, _)| *number).collect();
     assert_eq!(files, known);
-    assert!(files.iter().copied().eq(1..=files.len() as i64));
+    assert!(files.iter().copied().eq((1..).take(files.len())));
 }
 
 // B4: nothing in the schema ends a transaction or replaces a row
