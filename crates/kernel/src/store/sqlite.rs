@@ -515,3 +515,108 @@ fn read_value(value: ValueRef<'_>) -> Result<Value, StoreError> {
         ValueRef::Blob(bytes) => Value::Blob(bytes.to_vec()),
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn failure(code: i32) -> rusqlite::Error {
+        rusqlite::Error::SqliteFailure(ffi::Error::new(code), None)
+    }
+
+    // A4: by result code, extended ones included, never by text
+    #[test]
+    fn every_result_code_has_its_class() {
+        let class = |code| match classify(failure(code)) {
+            StoreError::Constraint(_) => "constraint",
+            StoreError::Busy(_) => "busy",
+            StoreError::Full(_) => "full",
+            StoreError::Unwritable(_) => "unwritable",
+            StoreError::Io(_) => "io",
+            StoreError::Damaged(_) => "damaged",
+            StoreError::Timeout(_) => "timeout",
+            _ => "other",
+        };
+        for (code, expected) in [
+            (ffi::SQLITE_CONSTRAINT, "constraint"),
+            (ffi::SQLITE_CONSTRAINT_UNIQUE, "constraint"),
+            (ffi::SQLITE_CONSTRAINT_TRIGGER, "constraint"),
+            (ffi::SQLITE_CONSTRAINT_FOREIGNKEY, "constraint"),
+            (ffi::SQLITE_BUSY, "busy"),
+            (ffi::SQLITE_BUSY_SNAPSHOT, "busy"),
+            (ffi::SQLITE_BUSY_RECOVERY, "busy"),
+            (ffi::SQLITE_LOCKED, "busy"),
+            (ffi::SQLITE_FULL, "full"),
+            (ffi::SQLITE_READONLY, "unwritable"),
+            (ffi::SQLITE_READONLY_DBMOVED, "unwritable"),
+            (ffi::SQLITE_CANTOPEN, "unwritable"),
+            (ffi::SQLITE_PERM, "unwritable"),
+            (ffi::SQLITE_IOERR, "io"),
+            (ffi::SQLITE_IOERR_FSYNC, "io"),
+            (ffi::SQLITE_IOERR_SHORT_READ, "io"),
+            (ffi::SQLITE_CORRUPT, "damaged"),
+            (ffi::SQLITE_CORRUPT_INDEX, "damaged"),
+            (ffi::SQLITE_NOTADB, "damaged"),
+            (ffi::SQLITE_INTERRUPT, "timeout"),
+            (ffi::SQLITE_ERROR, "other"),
+            (ffi::SQLITE_MISUSE, "other"),
+            (ffi::SQLITE_TOOBIG, "other"),
+        ] {
+            assert_eq!(class(code), expected, "{code}");
+        }
+    }
+
+    fn scratch() -> (tempfile::TempDir, SqliteFile) {
+        let directory = tempfile::tempdir().unwrap();
+        let file = SqliteFile {
+            path: directory.path().join("comity.db"),
+            reserve_bytes: 0,
+            vfs: None,
+        };
+        (directory, file)
+    }
+
+    // A9
+    #[test]
+    fn every_connection_has_what_is_relied_on() {
+        let (_directory, file) = scratch();
+        let writer = file.open_writer().unwrap();
+        let reader = file.open_reader(Duration::from_secs(1)).unwrap();
+        for conn in [&writer.conn, &reader.conn] {
+            let ask = |name: &str| {
+                let row = conn.query_row(&format!("pragma {name}"), [], |row| row.get::<_, i64>(0));
+                row.unwrap()
+            };
+            assert_eq!((ask("synchronous"), ask("foreign_keys")), (2, 1));
+            assert_eq!((ask("recursive_triggers"), ask("trusted_schema")), (1, 0));
+            assert_eq!((ask("cell_size_check"), ask("mmap_size")), (1, 0));
+            assert_eq!(ask("busy_timeout"), 5_000);
+            let mode = conn.query_row("pragma journal_mode", [], |row| row.get::<_, String>(0));
+            assert_eq!(mode.unwrap(), "wal");
+        }
+        assert!(ffi::SQLITE_VERSION_NUMBER >= 3_051_003); // A10
+    }
+
+    // A9: a value that does not read back is fatal
+    #[test]
+    fn a_setting_that_does_not_hold_is_fatal() {
+        let (_directory, file) = scratch();
+        let conn = file.open_writer().unwrap().conn;
+        // Inside a transaction foreign keys cannot be switched: the setting silently fails.
+        conn.execute_batch("pragma foreign_keys = off; begin")
+            .unwrap();
+        assert!(matches!(set_up(&conn), Err(StoreError::Other(_))));
+    }
+
+    // S5: a read that runs too long is interrupted
+    #[test]
+    fn a_read_ends_at_its_deadline() {
+        let (_directory, file) = scratch();
+        drop(file.open_writer().unwrap());
+        let mut reader = file.open_reader(Duration::from_millis(20)).unwrap();
+        reader.deadline.set(reader.read_max);
+        let endless = "with recursive n (x) as (select 1 union all select x + 1 from n) select count(*) from n";
+        let ended = reader.each(endless, &[], &mut |_| Ok(()));
+        assert!(matches!(ended, Err(StoreError::Timeout(_))), "{ended:?}");
+    }
+}
