@@ -2,8 +2,10 @@
 //! crashes, and a plain model to compare with.
 
 pub mod ambient;
+pub mod crash;
 pub mod golden;
 pub mod kit;
+pub mod model;
 pub mod vfs;
 
 pub use ambient::{ManualClock, SeededEntropy};

@@ -8,7 +8,7 @@ use serde::de::{
 use serde::forward_to_deserialize_any;
 use serde_json::{Map, Value, map};
 
-use super::decode::Decoder;
+use super::decode::{Decoder, without_nul};
 use super::echo;
 use super::error::FieldError;
 
@@ -88,7 +88,7 @@ impl<'de> MapAccess<'de> for Entries {
             return Ok(None);
         };
         self.taken += 1;
-        let value = seed.deserialize(Key(key));
+        let value = without_nul(key).and_then(|key| seed.deserialize(Key(key)));
         value.map(Some).map_err(|fault| fault.about_key(key))
     }
 

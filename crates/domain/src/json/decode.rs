@@ -71,6 +71,14 @@ fn visit_number<'de, V: Visitor<'de>>(number: &Number, visitor: V) -> Result<V::
     }
 }
 
+/// Refuses NUL, for values that did not come through [`parse`](super::parse).
+pub(super) fn without_nul<T: AsRef<str>>(text: T) -> Result<T, FieldError> {
+    if text.as_ref().contains('\0') {
+        return Err(FieldError::here("must not hold NUL".to_owned()));
+    }
+    Ok(text)
+}
+
 fn visit_array<'de, V: Visitor<'de>>(
     array: Vec<Value>,
     visitor: V,
@@ -135,7 +143,7 @@ impl<'de> Deserializer<'de> for Decoder {
             Value::Null => visitor.visit_unit(),
             Value::Bool(value) => visitor.visit_bool(value),
             Value::Number(number) => visit_number(&number, visitor),
-            Value::String(text) => visitor.visit_string(text),
+            Value::String(text) => visitor.visit_string(without_nul(text)?),
             Value::Array(array) => visit_array(array, visitor),
             Value::Object(object) => visit_object(object, visitor),
         }
@@ -158,7 +166,7 @@ impl<'de> Deserializer<'de> for Decoder {
 
     fn deserialize_string<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, FieldError> {
         match self.0 {
-            Value::String(text) => visitor.visit_string(text),
+            Value::String(text) => visitor.visit_string(without_nul(text)?),
             other => Err(FieldError::mismatch(&other, "a string")),
         }
     }

@@ -86,10 +86,14 @@ pub trait WriteEngine: Session + Send {
     fn rollback(&mut self);
 
     /// Does what cannot be put off even under load, after the answers are out.
-    fn after_commit(&mut self) {}
+    fn after_commit(&mut self) -> Result<(), StoreError> {
+        Ok(())
+    }
 
     /// Does what the engine wants done when nobody waits, such as a checkpoint.
-    fn idle(&mut self) {}
+    fn idle(&mut self) -> Result<(), StoreError> {
+        Ok(())
+    }
 }
 
 /// A read-only connection; it belongs to one reader thread.

@@ -51,6 +51,10 @@ impl SqliteFile {
     pub(crate) fn open_writer(&self) -> Result<SqliteWriter, StoreError> {
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE;
         let conn = self.open(flags)?;
+        if conn.is_readonly(rusqlite::MAIN_DB).map_err(classify)? {
+            // SQLite opens for reading what it may not write, and says nothing.
+            return Err(StoreError::Unwritable(Arc::new(OpenedReadOnly)));
+        }
         let mode: String = conn
             .pragma_update_and_check(None, "journal_mode", "wal", |row| row.get(0))
             .map_err(classify)?;
@@ -204,6 +208,10 @@ struct Mismatch {
 }
 
 #[derive(Debug, thiserror::Error)]
+#[error("the file or its disk is read-only")]
+struct OpenedReadOnly;
+
+#[derive(Debug, thiserror::Error)]
 #[error("{free} bytes are free, below the reserve")]
 struct BelowReserve {
     free: u64,
@@ -337,31 +345,31 @@ impl WriteEngine for SqliteWriter {
         }
     }
 
-    fn after_commit(&mut self) {
+    fn after_commit(&mut self) -> Result<(), StoreError> {
         let wal_bytes = self.file.as_ref().map_or(0, SqliteFile::wal_bytes);
-        if wal_bytes >= WAL_BYTES_MAX {
-            checkpoint(&self.conn, "pragma wal_checkpoint(truncate)");
+        if wal_bytes < WAL_BYTES_MAX {
+            return Ok(());
         }
+        checkpoint(&self.conn, "pragma wal_checkpoint(truncate)")
     }
 
-    fn idle(&mut self) {
+    fn idle(&mut self) -> Result<(), StoreError> {
         if std::mem::take(&mut self.unmerged) && self.file.is_some() {
-            checkpoint(&self.conn, "pragma wal_checkpoint(passive)");
+            return checkpoint(&self.conn, "pragma wal_checkpoint(passive)");
         }
+        Ok(())
     }
 }
 
 /// Checkpoints without waiting for anybody; what a reader still needs stays for the next time.
-fn checkpoint(conn: &Connection, sql: &'static str) {
+fn checkpoint(conn: &Connection, sql: &'static str) -> Result<(), StoreError> {
     let run = || -> rusqlite::Result<()> {
         conn.busy_timeout(Duration::ZERO)?;
         let done = conn.query_row(sql, [], |_| Ok(()));
         conn.busy_timeout(Duration::from_secs(5))?;
         done
     };
-    if let Err(error) = run() {
-        tracing::warn!(error = %error, "the write-ahead log could not be checkpointed");
-    }
+    run().map_err(classify)
 }
 
 /// A read-only connection.

@@ -98,7 +98,10 @@ impl Writer {
                     let _ = self.ambient.failpoints.hit("writer.before_batch");
                     self.batch(job);
                 }
-                Next::Idle => self.engine.idle(),
+                Next::Idle => {
+                    let tidied = self.engine.idle();
+                    self.judge_tidying(tidied);
+                }
                 Next::Stopped => return,
             }
         }
@@ -123,7 +126,22 @@ impl Writer {
             }
             Err(lost) => self.fail(jobs, lost),
         }
-        self.engine.after_commit();
+        let tidied = self.engine.after_commit();
+        self.judge_tidying(tidied);
+    }
+
+    /// What the engine does for itself harms nobody if it fails, unless the disk failed (A11).
+    fn judge_tidying(&self, tidied: Result<(), StoreError>) {
+        match tidied {
+            Ok(()) => {}
+            Err(error @ (StoreError::Io(_) | StoreError::Damaged(_))) => {
+                tracing::error!(error = %with_causes(&error), "nothing more is written");
+                self.gave_up.send_replace(Some(reason(&error.into())));
+            }
+            Err(error) => {
+                tracing::warn!(error = %with_causes(&error), "the engine could not tidy up");
+            }
+        }
     }
 
     /// Runs one command in a transaction of its own.

@@ -1,13 +1,19 @@
 //! The conformance suite: every fact on both engines, and on one alone only with a reason.
 
 mod agents;
+mod batching;
 mod clocks;
+mod crash;
 mod damage;
 mod engines;
 mod idempotency;
+mod identity;
+mod io_faults;
 mod migrations;
+mod model;
 mod presence;
 mod projects;
 mod schema;
 mod servers;
+mod small_disk;
 mod tokens;
