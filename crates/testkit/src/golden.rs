@@ -71,41 +71,48 @@ impl Golden {
             "a table whose place among its parents is not said"
         );
         let named = |name: &'static str| Some((name, self.tables.get(name)?));
-        let mut sql = String::new();
-        for (table, columns, row) in parents_first
+        let rows = parents_first
             .into_iter()
             .filter_map(named)
             .flat_map(inserts)
-        {
-            let values: Vec<_> = row.iter().map(|value| literal(value, engine)).collect();
-            sql += &format!(
-                "insert into {table} ({columns}) values ({});\n",
-                values.join(", ")
-            );
-        }
-        for event in &self.events {
-            let hex = |text: &str| literal(&json!({ "hex": text }), engine);
-            let text = |text: &Option<String>| literal(&json!(text), engine);
-            sql += &format!(
-                "insert into event (seq, at, v, kind, project, actor, subject_type, subject_id,
-                    correlation, payload_sha256, payload, hash)
-                 values ({}, {}, {}, '{}', {}, '{}', '{}', {}, {}, {}, {}, {});\n",
-                event.seq,
-                event.at_us,
-                event.v,
-                event.kind,
-                literal(&json!(event.project), engine),
-                event.actor,
-                event.subject_type,
-                event.subject_id,
-                text(&event.correlation),
-                hex(&event.payload_sha256),
-                text(&event.payload),
-                hex(&event.hash),
-            );
-        }
-        sql + "update log_head set seq = (select max(seq) from event),
-            hash = (select hash from event order by seq desc limit 1);\n"
+            .map(|(table, columns, row)| {
+                let values: Vec<_> = row.iter().map(|value| literal(value, engine)).collect();
+                format!(
+                    "insert into {table} ({columns}) values ({});\n",
+                    values.join(", ")
+                )
+            });
+        let events = self.events.iter().map(|event| event.as_sql(engine));
+        let head = "update log_head set seq = (select max(seq) from event),
+            hash = (select hash from event order by seq desc limit 1);\n";
+        rows.chain(events).chain([head.to_owned()]).collect()
+    }
+}
+
+impl Written {
+    fn as_sql(&self, engine: Engine) -> String {
+        let hex = |text: &str| literal(&json!({ "hex": text }), engine);
+        let values = [
+            json!(self.seq),
+            json!(self.at_us),
+            json!(self.v),
+            json!(self.kind),
+            json!(self.project),
+            json!(self.actor),
+            json!(self.subject_type),
+            json!(self.subject_id),
+            json!(self.correlation),
+            json!(self.payload),
+        ]
+        .map(|value| literal(&value, engine));
+        format!(
+            "insert into event (seq, at, v, kind, project, actor, subject_type, subject_id,
+                correlation, payload, payload_sha256, hash)
+             values ({}, {}, {});\n",
+            values.join(", "),
+            hex(&self.payload_sha256),
+            hex(&self.hash),
+        )
     }
 }
 

@@ -1,0 +1,15 @@
+//! SQLite: the only folder that opens `comity.db`.
+//!
+//! `file` opens, copies and checks; `write` is the one write connection, `read` the others;
+//! `statement` binds values, reads rows and classifies errors.
+
+mod file;
+mod read;
+mod statement;
+mod write;
+
+pub use file::SqliteFile;
+pub(crate) use file::{APPLICATION_ID, open_copy};
+pub(crate) use read::SqliteReader;
+pub(crate) use statement::classify;
+pub(crate) use write::SqliteWriter;

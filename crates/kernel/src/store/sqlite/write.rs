@@ -1,0 +1,148 @@
+//! The one write connection.
+
+use std::time::Duration;
+
+use comity_domain::Seq;
+use comity_domain::limits::WAL_BYTES_MAX;
+use rusqlite::Connection;
+
+use super::statement::{bind, each, read_head};
+use super::{SqliteFile, classify};
+use crate::store::{CommitError, Head, Param, Rows, Session, StoreError, Visit, WriteEngine};
+
+/// The write connection.
+pub(crate) struct SqliteWriter {
+    pub(super) conn: Connection,
+    /// `None` for a database in memory.
+    pub(super) file: Option<SqliteFile>,
+    /// Whether this connection wrote to the write-ahead log since it was last merged.
+    pub(super) unmerged: bool,
+}
+
+impl SqliteWriter {
+    /// Makes a database in memory, to fold a log into.
+    pub(crate) fn in_memory() -> Result<Self, StoreError> {
+        let conn = Connection::open_in_memory().map_err(classify)?;
+        super::file::set_up(&conn)?;
+        Ok(Self {
+            conn,
+            file: None,
+            unmerged: false,
+        })
+    }
+
+    pub(crate) fn connection(&self) -> &Connection {
+        &self.conn
+    }
+
+    fn run(&self, sql: &'static str) -> Result<(), StoreError> {
+        let mut statement = self.conn.prepare_cached(sql).map_err(classify)?;
+        statement.execute([]).map(drop).map_err(classify)
+    }
+}
+
+impl Session for SqliteWriter {
+    fn each(
+        &mut self,
+        sql: &'static str,
+        params: &[Param<'_>],
+        visit: Visit<'_>,
+    ) -> Result<(), StoreError> {
+        each(&self.conn, sql, params, visit)
+    }
+
+    fn write(
+        &mut self,
+        sql: &'static str,
+        params: &[Param<'_>],
+        rows: Rows,
+    ) -> Result<(), StoreError> {
+        let mut statement = self.conn.prepare_cached(sql).map_err(classify)?;
+        bind(&mut statement, params)?;
+        let counted = statement.raw_execute().map_err(classify)? as u64;
+        match rows {
+            Rows::Exactly(expected) if expected != counted => {
+                Err(StoreError::RowCount { expected, counted })
+            }
+            Rows::Exactly(_) | Rows::Any => Ok(()),
+        }
+    }
+}
+
+impl WriteEngine for SqliteWriter {
+    fn begin(&mut self) -> Result<Head, StoreError> {
+        if let Some(file) = &self.file {
+            file.check_free_space()?;
+        }
+        self.run("begin immediate")?;
+        read_head(&self.conn).inspect_err(|_| self.rollback())
+    }
+
+    fn settle(&mut self) -> Result<(), StoreError> {
+        Ok(())
+    }
+
+    fn savepoint(&mut self) -> Result<(), StoreError> {
+        self.run("savepoint command")
+    }
+
+    fn release(&mut self) -> Result<(), StoreError> {
+        self.run("release command")
+    }
+
+    fn undo(&mut self) -> Result<(), StoreError> {
+        self.run("rollback to command")?;
+        self.run("release command")
+    }
+
+    fn in_transaction(&self) -> bool {
+        !self.conn.is_autocommit()
+    }
+
+    fn commit(&mut self, _head: Seq) -> Result<(), CommitError> {
+        let Err(error) = self.run("commit") else {
+            self.unmerged = true;
+            return Ok(());
+        };
+        self.rollback();
+        // A failed sync leaves frames that a later recovery may or may not accept (A11).
+        Err(match error {
+            StoreError::Io(_) => CommitError::Indeterminate(error),
+            error => CommitError::RolledBack(error),
+        })
+    }
+
+    fn rollback(&mut self) {
+        if self.in_transaction()
+            && let Err(error) = self.run("rollback")
+        {
+            tracing::error!(error = %error, "a transaction could not be rolled back");
+        }
+    }
+
+    fn after_commit(&mut self) -> Result<(), StoreError> {
+        let wal_bytes = self.file.as_ref().map_or(0, SqliteFile::wal_bytes);
+        if wal_bytes < WAL_BYTES_MAX {
+            return Ok(());
+        }
+        checkpoint(&self.conn, "pragma wal_checkpoint(truncate)")
+    }
+
+    fn idle(&mut self) -> Result<(), StoreError> {
+        if std::mem::take(&mut self.unmerged) && self.file.is_some() {
+            return checkpoint(&self.conn, "pragma wal_checkpoint(passive)");
+        }
+        Ok(())
+    }
+}
+
+/// Checkpoints without waiting for anybody; what a reader still needs stays for the next time.
+fn checkpoint(conn: &Connection, sql: &'static str) -> Result<(), StoreError> {
+    let run = || -> rusqlite::Result<()> {
+        conn.busy_timeout(Duration::ZERO)?;
+        let done = conn.query_row(sql, [], |_| Ok(()));
+        conn.busy_timeout(Duration::from_secs(5))?;
+        done
+    };
+    run().map_err(classify)
+}
