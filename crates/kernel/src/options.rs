@@ -60,6 +60,9 @@ pub struct Options {
     pub batch_max: usize,
     /// The steps of the schema.
     pub migrations: &'static [Migration],
+    /// What writes the writer's statements down, if something does.
+    #[cfg(feature = "testing")]
+    pub recorder: Option<crate::store::recording::Recorder>,
 }
 
 impl Options {
@@ -98,6 +101,8 @@ impl Options {
             read_queue_max: READ_QUEUE_MAX,
             batch_max,
             migrations: MIGRATIONS,
+            #[cfg(feature = "testing")]
+            recorder: None,
         }
     }
 
@@ -136,6 +141,11 @@ impl Opened {
             what: "there must be a reader thread".to_owned(),
         })?;
         let head = examine_tail(&mut **first)?;
+        #[cfg(feature = "testing")]
+        let writer = match &options.recorder {
+            Some(recorder) => recorder.wrap(writer),
+            None => writer,
+        };
         Ok(Self {
             writer,
             readers,

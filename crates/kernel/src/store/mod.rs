@@ -2,7 +2,11 @@
 //!
 //! `engine` says what the kernel asks of a database; `sqlite` and `postgres` answer. `writer` is
 //! the only thread that changes anything, `readers` run queries on snapshots, `queue` is what
-//! stands before the writer, `migrate` brings a database to this program's schema.
+//! stands before the writer, `migrate` brings a database to this program's schema. `recording`
+//! listens to the write connection, for tests and benchmarks.
+
+#[cfg(feature = "testing")]
+pub mod recording;
 
 mod engine;
 mod error;

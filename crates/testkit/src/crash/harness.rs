@@ -27,8 +27,8 @@ pub struct Done {
 pub enum Moment {
     /// So long after its start: perhaps while it opens the database.
     AfterStart(Duration),
-    /// So long after it was ready: under load.
-    AfterReady(Duration),
+    /// So long after it gave so many answers: under load, however slow the machine is.
+    AfterAnswers(usize, Duration),
 }
 
 /// What a campaign came to.
@@ -70,6 +70,8 @@ pub struct Harness {
     callers: usize,
     /// What each caller has not been answered yet.
     pending: BTreeMap<usize, Order>,
+    /// The callers whose order the running driver has.
+    waiting: BTreeSet<usize>,
     done: Vec<Done>,
     kills: usize,
     ready: Vec<Duration>,
@@ -82,6 +84,8 @@ enum Until {
     Gone,
     /// Until this moment.
     Instant(Instant),
+    /// Until this many orders are done.
+    Done(usize),
     /// Until nothing is pending; nothing new is ordered.
     Settled,
 }
@@ -94,6 +98,7 @@ impl Harness {
             workload: Workload::new(seed),
             callers,
             pending: BTreeMap::new(),
+            waiting: BTreeSet::new(),
             done: Vec::new(),
             kills: 0,
             ready: Vec::new(),
@@ -102,7 +107,7 @@ impl Harness {
 
     /// Makes the project and the keeper, in a run of their own.
     pub fn set_up(&mut self) {
-        let mut process = Process::start(&self.launch);
+        let mut process = self.start("");
         self.ready.extend(process.ready());
         for order in [
             Order::project(),
@@ -118,8 +123,7 @@ impl Harness {
 
     /// Feeds a driver with armed failpoints until one of them kills it.
     pub fn run_into(&mut self, failpoints: &str) {
-        let launch = self.launch.clone().with_failpoints(failpoints);
-        let mut process = Process::start(&launch);
+        let mut process = self.start(failpoints);
         if process.ready().is_some() {
             self.feed(&mut process, Until::Gone);
         }
@@ -130,7 +134,7 @@ impl Harness {
 
     /// Feeds a driver and kills it at a moment.
     pub fn run_and_kill(&mut self, moment: Moment) {
-        let mut process = Process::start(&self.launch);
+        let mut process = self.start("");
         if let Moment::AfterStart(length) = moment {
             let rest = length.saturating_sub(process.started().elapsed());
             // Whatever it says within this time is `ready` or nothing.
@@ -142,7 +146,10 @@ impl Harness {
         }
         let at = match moment {
             Moment::AfterStart(length) => process.started() + length,
-            Moment::AfterReady(length) => Instant::now() + length,
+            Moment::AfterAnswers(answers, length) => {
+                self.feed(&mut process, Until::Done(self.done.len() + answers));
+                Instant::now() + length
+            }
         };
         self.feed(&mut process, Until::Instant(at));
         self.kill(process);
@@ -150,18 +157,18 @@ impl Harness {
 
     /// Chooses a moment from the seed: one in four hits the opening of the database.
     pub fn random_moment(&self) -> Moment {
-        let us = Duration::from_micros(self.workload.below(40_000));
-        match self.workload.below(4) {
-            // Opening takes some milliseconds, less than a load is worth watching.
-            0 => Moment::AfterStart(us / 4),
-            _ => Moment::AfterReady(us),
+        let us = Duration::from_micros(self.workload.below(10_000));
+        if self.workload.below(4) == 0 {
+            return Moment::AfterStart(us);
         }
+        let answers = usize::try_from(self.workload.below(64)).unwrap_or_default();
+        Moment::AfterAnswers(answers, us)
     }
 
     /// Runs undisturbed until everything pending is answered, repeats some of what was answered
     /// before, and ends cleanly.
     pub fn settle(&mut self) {
-        let mut process = Process::start(&self.launch);
+        let mut process = self.start("");
         self.ready.extend(process.ready());
         self.feed(&mut process, Until::Settled);
         assert!(
@@ -207,6 +214,11 @@ impl Harness {
         summary
     }
 
+    fn start(&mut self, failpoints: &str) -> Process {
+        self.waiting.clear();
+        Process::start(&self.launch.clone().with_failpoints(failpoints))
+    }
+
     fn kill(&mut self, mut process: Process) {
         process.kill();
         // What it said before it died counts: somebody may have heard it.
@@ -218,29 +230,30 @@ impl Harness {
 
     fn feed(&mut self, process: &mut Process, until: Until) {
         let started = Instant::now();
-        let mut waiting = vec![false; self.callers];
         loop {
             assert!(started.elapsed() < 10 * PATIENCE, "fed for too long");
-            for (caller, waits) in waiting.iter_mut().enumerate().filter(|(_, waits)| !**waits) {
-                if let Some(order) = self.order_of(caller, until) {
+            for caller in 0..self.callers {
+                if !self.waiting.contains(&caller)
+                    && let Some(order) = self.order_of(caller, until)
+                {
                     process.send(&order);
-                    *waits = true;
+                    self.waiting.insert(caller);
                 }
             }
-            if matches!(until, Until::Settled) && self.pending.is_empty() {
-                return;
+            match until {
+                Until::Settled if self.pending.is_empty() => return,
+                Until::Done(done) if self.done.len() >= done => return,
+                Until::Gone | Until::Instant(_) | Until::Done(_) | Until::Settled => {}
             }
             let patience = match until {
                 Until::Instant(at) => at.saturating_duration_since(Instant::now()),
-                Until::Gone | Until::Settled => PATIENCE,
+                Until::Gone | Until::Done(_) | Until::Settled => PATIENCE,
             };
             match process.hear(patience) {
                 Heard::Line(line) if line == "ready" => {}
                 Heard::Line(line) => {
                     let caller = self.record(&line);
-                    if let Some(waits) = waiting.get_mut(caller) {
-                        *waits = false;
-                    }
+                    self.waiting.remove(&caller);
                 }
                 Heard::Gone => return,
                 Heard::Silence if matches!(until, Until::Instant(_)) => return,

@@ -1,0 +1,118 @@
+//! Durable commands on SQLite, many callers and one.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use comity_kernel::store::recording::Transaction;
+use comity_kernel::{Kernel, Options};
+use tempfile::TempDir;
+
+use crate::Wanted;
+use crate::base::{CALLERS, SqliteBase, agents, record};
+use crate::hand_sqlite::{Hand, end_of};
+use crate::load::{run_all, run_each};
+use crate::pairs::Pairs;
+use crate::row::{Row, Target};
+
+/// Commands of one run with many callers.
+const MANY: usize = 20_480;
+/// Commands of one run with one caller.
+const FEW: usize = 2_000;
+/// Commands before it is the other's turn, with many callers. A turn is short: a kernel that
+/// nobody calls for 200 ms begins to checkpoint.
+const TURN: usize = 8 * CALLERS;
+/// Commands before it is the other's turn, with one caller.
+const SINGLE_TURN: usize = 50;
+
+/// 64 callers that register agents, against the same statements in transactions of 64.
+pub(crate) fn concurrent(wanted: &Wanted) -> Vec<Row> {
+    let runs = Runs::new(wanted, MANY);
+    let pairs = Pairs::measure(|| {
+        let (kernel, hand) = runs.open();
+        let (mut commands, mut took) = (agents(MANY), [Duration::ZERO; 2]);
+        for turn in runs.script.chunks(TURN) {
+            let rest = commands.split_off(turn.len());
+            took[0] += run_all(&kernel, &runs.base.callers, commands);
+            commands = rest;
+            let started = Instant::now();
+            for transaction in turn.chunks(CALLERS) {
+                hand.together(transaction).expect("the statements are good");
+            }
+            took[1] += started.elapsed();
+        }
+        assert_eq!(hand.head(), end_of(&runs.script));
+        (per_second(MANY, took[0]), per_second(MANY, took[1]))
+    });
+    let note = format!(
+        "{MANY} agents registered by {CALLERS} callers; SQLite, synchronous=FULL; the floor is \
+         the same statements in transactions of {CALLERS}"
+    );
+    let target = Target::AtLeast(0.5);
+    vec![Row::compared("commit", "/s", &pairs, target, note)]
+}
+
+/// One caller's p50, against that of the same statements in a transaction each.
+pub(crate) fn single(wanted: &Wanted) -> Vec<Row> {
+    let runs = Runs::new(wanted, FEW);
+    let pairs = Pairs::measure(|| {
+        let (kernel, hand) = runs.open();
+        let (mut commands, mut took) = (agents(FEW), [Vec::new(), Vec::new()]);
+        for turn in runs.script.chunks(SINGLE_TURN) {
+            let rest = commands.split_off(turn.len());
+            took[0].extend(run_each(&kernel, &runs.base.callers, commands));
+            commands = rest;
+            took[1].extend(turn.iter().map(|transaction| {
+                let started = Instant::now();
+                let done = hand.together(std::slice::from_ref(transaction));
+                done.expect("the statements are good");
+                started.elapsed()
+            }));
+        }
+        let [kernel, floor] = took;
+        (p50_us(kernel), p50_us(floor))
+    });
+    let note = format!("p50 of {FEW} agents registered one after the other; SQLite");
+    let target = Target::AtMost(2.0);
+    vec![Row::compared("commit_single", "us", &pairs, target, note)]
+}
+
+/// What both rows start from; the directory goes with it.
+struct Runs {
+    base: SqliteBase,
+    script: Vec<Transaction>,
+    _directory: TempDir,
+}
+
+impl Runs {
+    fn new(wanted: &Wanted, count: usize) -> Self {
+        let directory = TempDir::new_in(&wanted.directory).expect("a directory");
+        let base = SqliteBase::new(directory.path());
+        let recorded = Options::sqlite(base.copy("recorded.db"));
+        let script = record(recorded, &base.callers, &agents(count));
+        Self {
+            base,
+            script,
+            _directory: directory,
+        }
+    }
+
+    /// Opens a fresh base twice: with the kernel and by hand.
+    fn open(&self) -> (Arc<Kernel>, Hand) {
+        let options = Options::sqlite(self.base.copy("kernel.db"));
+        let kernel = Kernel::open(options).expect("the kernel opens");
+        let hand = Hand::open(&self.base.copy("floor.db"));
+        (Arc::new(kernel), hand)
+    }
+}
+
+/// Returns how many there were in a second.
+pub(crate) fn per_second(count: usize, took: Duration) -> f64 {
+    #[expect(clippy::cast_precision_loss, reason = "counts are far below 2^52")]
+    let count = count as f64;
+    count / took.as_secs_f64()
+}
+
+fn p50_us(mut took: Vec<Duration>) -> f64 {
+    took.sort();
+    took[took.len() / 2].as_secs_f64() * 1e6
+}
