@@ -419,7 +419,7 @@ impl Model {
         Ok(self.done(id, revision))
     }
 
-    /// Finds a project by key, or else by slug; another's is not there (S20).
+    /// Finds a project by key, or else by slug; to an agent only its own is there (S20).
     fn project(&self, party: Party, named: Option<Word>) -> Result<i64, Refusal> {
         let own = match party {
             Party::Agent(_, own, _) => Some(own),
@@ -428,11 +428,15 @@ impl Model {
         let Some(name) = named else {
             return own.map_or(refused("invalid"), Ok);
         };
-        let by_key = self.projects.iter().find(|project| project.key == name);
-        let by_slug = self.projects.iter().find(|project| project.slug == name);
+        let mut visible = self
+            .projects
+            .iter()
+            .filter(|project| own.is_none_or(|own| own == project.id));
+        let by_key = visible.clone().find(|project| project.key == name);
+        let by_slug = visible.find(|project| project.slug == name);
         match by_key.or(by_slug) {
-            Some(found) if own.is_none_or(|own| own == found.id) => Ok(found.id),
-            _ => refused("not_found"),
+            Some(found) => Ok(found.id),
+            None => refused("not_found"),
         }
     }
 

@@ -109,31 +109,32 @@ pub fn next_id(read: &mut impl Read) -> Result<ProjectId, StoreError> {
 
 /// Finds the project a request means.
 ///
-/// An agent's credential says it, and another project's name is not found (S20); everybody else
-/// names it.
+/// A credential bound to a project says it, and any other name is not found, whether or not there
+/// is such a project (S20); everybody else names it.
 pub fn resolve(
     read: &mut impl Read,
     actor: &Actor,
     named: Option<&ProjectRef>,
 ) -> Result<Project, Error> {
-    let found = match (named, actor.project()) {
-        (Some(name), _) => by_key_or_slug(read, name)?,
-        (None, Some(own)) => by_id(read, own)?,
-        (None, None) => return Err(Error::invalid("project", "is missing")),
+    if let Some(own) = actor.project() {
+        let own = by_id(read, own)?;
+        let meant =
+            |own: &Project| named.is_none_or(|name| **name == own.key || **name == *own.slug);
+        let name = named.map(ToString::to_string).unwrap_or_default();
+        return own
+            .filter(meant)
+            .ok_or_else(|| Error::not_found("project", &name));
+    }
+    let Some(name) = named else {
+        return Err(Error::invalid("project", "is missing"));
     };
-    let visible = |project: &Project| actor.project().is_none_or(|own| own == project.id);
-    if let Some(project) = found.filter(visible) {
+    if let Some(project) = by_key_or_slug(read, name)? {
         return Ok(project);
     }
-    let name = named.map(ToString::to_string).unwrap_or_default();
-    let near = match actor.project() {
-        None => near_slug(read, &name)?,
-        Some(_) => None,
-    };
     Err(Error::NotFound {
         kind: "project",
-        name,
-        near,
+        name: name.to_string(),
+        near: near_slug(read, name)?,
     })
 }
 

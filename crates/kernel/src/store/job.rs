@@ -14,6 +14,7 @@ use crate::error::Error;
 use crate::params;
 use crate::query::Query;
 use crate::ticket::{AsOf, Reply};
+use crate::token::table;
 use crate::tx::{Batch, Read, Snapshot, UpkeepTx, WriteTx};
 
 /// Whether what a job did in its savepoint stands.
@@ -249,16 +250,28 @@ pub(crate) struct QueryJob<Q: Query> {
     pub(crate) outcome: Result<AsOf<Q::Answer>, Error>,
 }
 
+impl<Q: Query> QueryJob<Q> {
+    /// Answers if the credential is good as of the snapshot, with the rights it has there (E5).
+    fn answer_on(&self, snapshot: &mut Snapshot<'_>) -> Result<Q::Answer, Error> {
+        let mut actor = self.actor.clone();
+        if let Some(token) = actor.token() {
+            let orchestrates = table::standing(snapshot, token)?.ok_or(Error::Unauthorized)?;
+            if let Actor::Agent { orchestrate, .. } = &mut actor {
+                *orchestrate = orchestrates;
+            }
+        }
+        actor.must_be_one_of(Q::NAME, Q::WHO)?;
+        self.query.run(&actor, snapshot)
+    }
+}
+
 impl<Q: Query> ReadJob for QueryJob<Q> {
     fn attempt(&mut self, snapshot: &mut Snapshot<'_>) {
-        self.outcome = self
-            .actor
-            .must_be_one_of(Q::NAME, Q::WHO)
-            .and_then(|()| self.query.run(&self.actor, snapshot))
-            .map(|answer| AsOf {
-                answer,
-                as_of_seq: snapshot.head(),
-            });
+        let answer = self.answer_on(snapshot);
+        self.outcome = answer.map(|answer| AsOf {
+            answer,
+            as_of_seq: snapshot.head(),
+        });
     }
 
     fn fail(&mut self, error: Error) {

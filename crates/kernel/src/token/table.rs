@@ -88,6 +88,16 @@ pub(crate) fn presented(
     )
 }
 
+/// Tells whether a token is good, and whether its agent holds the right `orchestrate`.
+pub(crate) fn standing(read: &mut impl Read, id: TokenId) -> Result<Option<bool>, StoreError> {
+    read.row(
+        "select coalesce(a.orchestrate, 0) from token t left join agent a on a.id = t.agent_id
+         where t.id = ?1 and t.revoked_at is null",
+        params![id],
+        Row::take,
+    )
+}
+
 /// Returns the number for the next token.
 pub fn next_id(read: &mut impl Read) -> Result<TokenId, StoreError> {
     read.one("select coalesce(max(id), 0) + 1 from token", &[], Row::take)

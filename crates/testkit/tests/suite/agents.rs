@@ -1,10 +1,11 @@
 //! Agents.
 
 use comity_domain::Right;
+use comity_kernel::Error;
 use comity_kernel::agent::{
     GetAgent, ListAgents, Orient, RegisterAgent, RetireAgent, RotateToken, UpdateAgent,
 };
-use comity_kernel::{Actor, Error};
+use comity_kernel::token::CreateToken;
 use comity_testkit::kit::{operator_with_key, register, request};
 use comity_testkit::{Kit, both_engines};
 use serde_json::json;
@@ -159,6 +160,16 @@ both_engines! {
         }
     }
 
+    // S20: whatever other projects are called
+    fn an_agents_own_project_answers_to_its_slug(engine) {
+        let kit = Kit::new(engine);
+        kit.project("/srv/web");
+        let (_, blue) = kit.agent("web", "Blue");
+        kit.project("web");
+        let list: ListAgents = request(&json!({ "project": "web" }));
+        assert_eq!(kit.ask_as(blue, list).unwrap().answer.items.len(), 1);
+    }
+
     fn near_names_are_suggested(engine) {
         let kit = Kit::new(engine);
         kit.project("/srv/web");
@@ -222,7 +233,9 @@ both_engines! {
     fn an_observer_reads_and_changes_nothing(engine) {
         let kit = Kit::new(engine);
         kit.project("/srv/web");
-        let observer = Actor::Observer { token: comity_domain::TokenId::new(1), project: None };
+        let made = kit.run(request::<CreateToken>(&json!({ "role": "observer" }))).unwrap().answer;
+        let token = made.secret.unwrap().reveal();
+        let observer = kit.kernel().authenticate(&token).wait().unwrap().answer;
         let list: ListAgents = request(&json!({ "project": "web" }));
         assert!(kit.ask_as(observer.clone(), list).is_ok());
         assert_eq!(code(&kit.run_as(observer, register("web", "Blue")).unwrap_err()), "forbidden");

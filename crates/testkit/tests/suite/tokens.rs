@@ -1,6 +1,7 @@
 //! Tokens and authentication.
 
 use comity_domain::ProjectId;
+use comity_kernel::agent::Orient;
 use comity_kernel::token::{CreateToken, ListTokens, RevokeToken};
 use comity_kernel::{Actor, Error};
 use comity_testkit::kit::{register, request};
@@ -46,8 +47,9 @@ both_engines! {
         kit.project("/srv/web");
         let (_, blue) = kit.agent("web", "Blue");
         kit.run(request::<RevokeToken>(&json!({ "id": 1 }))).unwrap();
-        let refused = kit.run_as(blue, register("web", "Blue")).unwrap_err();
+        let refused = kit.run_as(blue.clone(), register("web", "Blue")).unwrap_err();
         assert!(matches!(refused, Error::Unauthorized));
+        assert!(matches!(kit.ask_as(blue, Orient {}), Err(Error::Unauthorized)));
     }
 
     fn revoking_is_for_good_and_once(engine) {
