@@ -58,8 +58,7 @@ impl DataDir {
         let kind = rustix::fs::statfs(path)
             .map_err(|error| unusable(format!("`{shown}` cannot be examined: {error}")))?
             .f_type;
-        let network = |(magic, _): &&(u32, &str)| i64::from(*magic) == kind & 0xffff_ffff;
-        if let Some((_, name)) = NETWORK_FILE_SYSTEMS.iter().find(network) {
+        if let Some(name) = network_file_system(kind) {
             return Err(unusable(format!(
                 "`{shown}` lies on {name}; SQLite needs a local disk (use PostgreSQL to share)"
             )));
@@ -176,6 +175,13 @@ impl DataDir {
     }
 }
 
+/// Names the network file system of this kind, if it is one.
+fn network_file_system(kind: i64) -> Option<&'static str> {
+    let known = NETWORK_FILE_SYSTEMS.iter();
+    let mut same = known.filter(|(magic, _)| i64::from(*magic) == kind & 0xffff_ffff);
+    same.next().map(|(_, name)| *name)
+}
+
 /// Makes the database file private before SQLite opens it; its other files inherit that.
 pub(crate) fn make_private_database(path: &Path) -> Result<(), Error> {
     let made = OpenOptions::new()
@@ -287,6 +293,17 @@ mod tests {
         assert!(!server.is_finished());
         drop((first, second));
         server.join().unwrap().unwrap();
+    }
+
+    // A7: locks do not hold across machines
+    #[test]
+    fn network_file_systems_are_known_by_their_numbers() {
+        assert_eq!(network_file_system(0x6969), Some("NFS"));
+        // The kernel hands some of them out sign-extended.
+        assert_eq!(network_file_system(-0x00ac_b2be), Some("CIFS"));
+        for local in [0xef53, 0x0102_1994, 0x5846_5342, 0x9123_683e] {
+            assert_eq!(network_file_system(local), None); // ext4, tmpfs, XFS, btrfs
+        }
     }
 
     // S21

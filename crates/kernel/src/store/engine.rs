@@ -70,7 +70,10 @@ pub trait WriteEngine: Session + Send {
     /// Opens the savepoint of one command; there is never more than one.
     fn savepoint(&mut self) -> Result<(), StoreError>;
 
-    /// Keeps what the command did. Checked by the next `settle`.
+    /// Keeps what the command did.
+    ///
+    /// It does not wait for writes that were not checked yet. One that failed shows at the next
+    /// statement or at COMMIT and ends the transaction: its commands are then run one by one.
     fn release(&mut self) -> Result<(), StoreError>;
 
     /// Undoes what the command did and closes its savepoint.

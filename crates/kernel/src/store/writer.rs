@@ -267,15 +267,13 @@ impl Writer {
         let ended = catch_unwind(AssertUnwindSafe(|| job.attempt(&mut batch)));
         let (tip, dirty, broken) = (batch.tip, batch.dirty, batch.broken.take());
         let error = match (ended, broken) {
-            (Ok(Kept::Yes), None) => {
-                match self.engine.settle().and_then(|()| self.engine.release()) {
-                    Ok(()) => {
-                        (running.tip, running.dirty) = (tip, dirty);
-                        return Ok(());
-                    }
-                    Err(error) => Some(error),
+            (Ok(Kept::Yes), None) => match self.engine.release() {
+                Ok(()) => {
+                    (running.tip, running.dirty) = (tip, dirty);
+                    return Ok(());
                 }
-            }
+                Err(error) => Some(error),
+            },
             (Ok(_), broken) => broken,
             (Err(_), broken) => {
                 let panicked = Impossible("the command panicked");

@@ -12,6 +12,7 @@ mod io_faults;
 mod migrations;
 mod model;
 mod presence;
+mod processes;
 mod projects;
 mod schema;
 mod servers;
