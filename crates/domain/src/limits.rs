@@ -34,6 +34,8 @@ pub const BATCH_MAX: usize = 64;
 pub const BATCH_MAX_POSTGRES: usize = 60;
 /// How long a batch may grow.
 pub const BATCH_US_MAX: u64 = 5_000;
+/// How long a batch may grow on PostgreSQL, where each command waits for round trips.
+pub const BATCH_US_MAX_POSTGRES: u64 = 25_000;
 /// Commands waiting for the writer.
 pub const QUEUE_MAX: usize = 4_096;
 /// Commands of one caller waiting for the writer.

@@ -121,16 +121,22 @@ fn revisions(read: &mut impl Read) -> Result<String, Error> {
     for &kind in SubjectKind::ALL {
         let sql = match kind {
             SubjectKind::Project => {
-                "select t.id from project t where t.revision <>
-                    (select count(*) from event e where e.subject_type = ?1 and e.subject_id = t.id)"
+                "select t.id from project t left join (
+                    select subject_id, count(*) as events from event where subject_type = ?1
+                    group by subject_id) e on e.subject_id = t.id
+                 where t.revision <> coalesce(e.events, 0) limit 1"
             }
             SubjectKind::Agent => {
-                "select t.id from agent t where t.revision <>
-                    (select count(*) from event e where e.subject_type = ?1 and e.subject_id = t.id)"
+                "select t.id from agent t left join (
+                    select subject_id, count(*) as events from event where subject_type = ?1
+                    group by subject_id) e on e.subject_id = t.id
+                 where t.revision <> coalesce(e.events, 0) limit 1"
             }
             SubjectKind::Token => {
-                "select t.id from token t where t.revision <>
-                    (select count(*) from event e where e.subject_type = ?1 and e.subject_id = t.id)"
+                "select t.id from token t left join (
+                    select subject_id, count(*) as events from event where subject_type = ?1
+                    group by subject_id) e on e.subject_id = t.id
+                 where t.revision <> coalesce(e.events, 0) limit 1"
             }
         };
         let wrong = read.row(sql, params![kind.as_str()], Row::take::<i64>)?;

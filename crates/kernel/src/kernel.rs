@@ -74,6 +74,7 @@ impl Kernel {
             presence: Arc::clone(&presence),
             identity: identity.clone(),
             batch_max: options.batch_max,
+            batch_time_max: Duration::from_micros(options.batch_us_max),
             head: Arc::clone(&head_sender),
             gave_up: Arc::clone(&gave_up_sender),
             hurry: Arc::clone(&hurry),

@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use comity_domain::limits::{
-    BATCH_MAX, BATCH_MAX_POSTGRES, DISK_RESERVE_BYTES, QUEUE_MAX, QUEUE_PER_CALLER_MAX,
-    READ_QUEUE_MAX, READER_THREADS,
+    BATCH_MAX, BATCH_MAX_POSTGRES, BATCH_US_MAX, BATCH_US_MAX_POSTGRES, DISK_RESERVE_BYTES,
+    QUEUE_MAX, QUEUE_PER_CALLER_MAX, READ_QUEUE_MAX, READER_THREADS,
 };
 
 use crate::ambient::Ambient;
@@ -58,6 +58,8 @@ pub struct Options {
     pub read_queue_max: usize,
     /// How many commands share a transaction.
     pub batch_max: usize,
+    /// How long a transaction may take in more commands.
+    pub batch_us_max: u64,
     /// The steps of the schema.
     pub migrations: &'static [Migration],
     /// What writes the writer's statements down, if something does.
@@ -68,14 +70,11 @@ pub struct Options {
 impl Options {
     /// Opens a SQLite file with everything else as usual.
     pub fn sqlite(path: impl Into<PathBuf>) -> Self {
-        Self::new(
-            Database::Sqlite(SqliteFile {
-                path: path.into(),
-                reserve_bytes: DISK_RESERVE_BYTES,
-                vfs: None,
-            }),
-            BATCH_MAX,
-        )
+        Self::new(Database::Sqlite(SqliteFile {
+            path: path.into(),
+            reserve_bytes: DISK_RESERVE_BYTES,
+            vfs: None,
+        }))
     }
 
     /// Opens a schema of a PostgreSQL server with everything else as usual.
@@ -83,13 +82,14 @@ impl Options {
         let target = PostgresTarget::parse(url).map_err(|error| Error::Unusable {
             what: format!("the database URL: {error}"),
         })?;
-        Ok(Self::new(
-            Database::Postgres(Box::new(target)),
-            BATCH_MAX_POSTGRES,
-        ))
+        Ok(Self {
+            batch_max: BATCH_MAX_POSTGRES,
+            batch_us_max: BATCH_US_MAX_POSTGRES,
+            ..Self::new(Database::Postgres(Box::new(target)))
+        })
     }
 
-    fn new(database: Database, batch_max: usize) -> Self {
+    fn new(database: Database) -> Self {
         Self {
             database,
             ambient: Ambient::system(),
@@ -99,7 +99,8 @@ impl Options {
             queue_max: QUEUE_MAX,
             queue_per_caller_max: QUEUE_PER_CALLER_MAX,
             read_queue_max: READ_QUEUE_MAX,
-            batch_max,
+            batch_max: BATCH_MAX,
+            batch_us_max: BATCH_US_MAX,
             migrations: MIGRATIONS,
             #[cfg(feature = "testing")]
             recorder: None,

@@ -61,6 +61,9 @@ create table agent (
     constraint agent_name unique (project_id, name_folded)
 );
 
+-- A project's agents are listed page by page in the order they came.
+create index agent_by_project on agent (project_id, id);
+
 create table agent_capability (
     agent_id bigint not null constraint agent_capability_agent references agent (id) on delete restrict,
     capability text collate "C" not null,

@@ -5,12 +5,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use comity_domain::limits::{
     CAPABILITIES_MAX, LABEL_BYTES_MAX, METADATA_BYTES_MAX, TASK_BYTES_MAX,
 };
-use comity_domain::{AgentName, Line, ProjectId, Prose, Right, Role, TokenSecret};
+use comity_domain::{AgentId, AgentName, Line, ProjectId, Prose, Right, Role, TokenSecret};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::event::{AgentRegistered, AgentUpdated, Profile};
-use super::table::{self, Agent};
+use super::table::{self, Agent, Vacancy};
 use crate::actor::{Actor, Party};
 use crate::command::{Command, Issued, Stop};
 use crate::error::{Error, Impossible};
@@ -105,13 +105,13 @@ impl RegisterAgent {
         project: &Project,
         changes: ProfileChanges,
     ) -> Result<RegisteredAgent, Error> {
-        let name = match &self.name {
-            Some(name) => match table::by_name(tx, project.id, name)? {
-                Some(taken) => return Err(refusal(taken)),
-                None => name.clone(),
-            },
+        let (name, vacancy) = match &self.name {
+            Some(name) => (name.clone(), table::vacancy(tx, project.id, name)?),
             None => free_name(tx, project.id)?,
         };
+        if let Some(owner) = vacancy.taken_by {
+            return Err(refusal(tx, owner)?);
+        }
         let profile = changes.merged_into(Profile {
             program: String::new(),
             model: String::new(),
@@ -121,7 +121,7 @@ impl RegisterAgent {
             rights: BTreeSet::new(),
         })?;
         let agent = Agent {
-            id: table::next_id(tx)?,
+            id: vacancy.agent,
             project: project.slug.clone(),
             project_id: project.id,
             name: name.to_string(),
@@ -142,7 +142,7 @@ impl RegisterAgent {
             agent: Some(agent.id),
             name: agent.name.clone(),
         };
-        let secret = issue(tx, owner)?.secret;
+        let secret = issue(tx, vacancy.token, owner)?.secret;
         Ok(RegisteredAgent {
             agent,
             created: true,
@@ -171,26 +171,28 @@ impl RegisterAgent {
     }
 }
 
-fn refusal(taken: Agent) -> Error {
-    match taken.retired_at {
+fn refusal(tx: &mut WriteTx<'_, '_>, owner: AgentId) -> Result<Error, Error> {
+    let taken = table::by_id(tx, owner)?
+        .ok_or_else(|| Error::internal(Impossible("a name without its agent")))?;
+    Ok(match taken.retired_at {
         Some(_) => Error::AgentRetired { name: taken.name },
         None => Error::NameTaken {
             name: taken.name,
             agent: taken.id.get(),
         },
-    }
+    })
 }
 
 /// Makes up a name that is free: two words, and a number if they are taken.
-fn free_name(tx: &mut WriteTx<'_, '_>, project: ProjectId) -> Result<AgentName, Error> {
-    let mut name = AgentName::from_random(u64::from_le_bytes(tx.random()));
-    for n in 2.. {
-        if table::by_name(tx, project, &name)?.is_none() {
-            return Ok(name);
-        }
-        let again = AgentName::from_random(u64::from_le_bytes(tx.random()));
+fn free_name(tx: &mut WriteTx<'_, '_>, project: ProjectId) -> Result<(AgentName, Vacancy), Error> {
+    for n in 1.. {
+        let words = AgentName::from_random(u64::from_le_bytes(tx.random()));
         // The first tries are plain words; a crowded project gets a number behind them.
-        name = if n < 8 { again } else { again.numbered(n) };
+        let name = if n < 8 { words } else { words.numbered(n) };
+        let vacancy = table::vacancy(tx, project, &name)?;
+        if vacancy.taken_by.is_none() {
+            return Ok((name, vacancy));
+        }
     }
     Err(Error::internal(Impossible("there are no numbers left")))
 }

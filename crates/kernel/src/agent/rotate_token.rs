@@ -10,6 +10,7 @@ use crate::command::{Command, Issued, Stop};
 use crate::project::ProjectRef;
 use crate::token::Token;
 use crate::token::create::{Owner, issue};
+use crate::token::table::next_id;
 use crate::tx::WriteTx;
 
 /// Makes a new token for an agent; the old ones are good no more.
@@ -51,7 +52,8 @@ impl Command for RotateToken {
             agent: Some(agent.id),
             name: agent.name.clone(),
         };
-        let made = issue(tx, owner)?;
+        let id = next_id(tx)?;
+        let made = issue(tx, id, owner)?;
         Ok(RotatedToken {
             token: made.token,
             agent: agent.name,

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fmt;
 
 use comity_domain::suggest::nearest;
-use comity_domain::{AgentId, AgentName, ProjectId, Right, Slug, Timestamp};
+use comity_domain::{AgentId, AgentName, ProjectId, Right, Slug, Timestamp, TokenId};
 use serde::{Deserialize, Deserializer, Serialize, de};
 use serde_json::{Map, Value};
 
@@ -175,9 +175,35 @@ pub fn counts(read: &mut impl Read, project: ProjectId) -> Result<(i64, i64), St
     )
 }
 
-/// Returns the number for the next agent.
-pub fn next_id(read: &mut impl Read) -> Result<AgentId, StoreError> {
-    read.one("select coalesce(max(id), 0) + 1 from agent", &[], Row::take)
+/// What a registration must know of a name, and the numbers it would get.
+pub(crate) struct Vacancy {
+    /// Who has the name already.
+    pub(crate) taken_by: Option<AgentId>,
+    /// The number for the next agent.
+    pub(crate) agent: AgentId,
+    /// The number for its token.
+    pub(crate) token: TokenId,
+}
+
+/// Looks whether a name is free in a project; case does not matter. One question, one wait.
+pub(crate) fn vacancy(
+    read: &mut impl Read,
+    project: ProjectId,
+    name: &AgentName,
+) -> Result<Vacancy, StoreError> {
+    read.one(
+        "select (select id from agent where project_id = ?1 and name_folded = ?2),
+            (select coalesce(max(id), 0) + 1 from agent),
+            (select coalesce(max(id), 0) + 1 from token)",
+        params![project, &name.folded()],
+        |row| {
+            Ok(Vacancy {
+                taken_by: row.take()?,
+                agent: row.take()?,
+                token: row.take()?,
+            })
+        },
+    )
 }
 
 /// Finds the agent a request means, in the project at hand.

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use comity_domain::Seq;
-use comity_domain::limits::{BATCH_RETRIES_MAX, BATCH_US_MAX, RECONNECT_US_MAX};
+use comity_domain::limits::{BATCH_RETRIES_MAX, RECONNECT_US_MAX};
 use tokio::sync::watch;
 
 use super::job::{Job, Kept};
@@ -43,6 +43,8 @@ pub(crate) struct Writer {
     pub(crate) presence: Arc<Presence>,
     pub(crate) identity: Identity,
     pub(crate) batch_max: usize,
+    /// How long a transaction may take in more commands.
+    pub(crate) batch_time_max: Duration,
     /// Where the log stands, for everybody who waits for something new.
     pub(crate) head: Arc<watch::Sender<Seq>>,
     /// Why the writer gave up, once it has.
@@ -234,8 +236,7 @@ impl Writer {
         let mut next = 0;
         loop {
             if next == jobs.len() {
-                let complete = next >= self.batch_max
-                    || started.elapsed() >= Duration::from_micros(BATCH_US_MAX);
+                let complete = next >= self.batch_max || started.elapsed() >= self.batch_time_max;
                 match fill {
                     Fill::FromQueue if !complete => match self.queue.try_next() {
                         Some(job) => jobs.push(job),

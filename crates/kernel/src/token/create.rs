@@ -1,7 +1,7 @@
 //! Makes a token for an operator or an observer.
 
 use comity_domain::token::to_hex;
-use comity_domain::{AgentId, ProjectId, Role, TokenSecret};
+use comity_domain::{AgentId, ProjectId, Role, TokenId, TokenSecret};
 use serde::{Deserialize, Serialize};
 
 use super::event::TokenCreated;
@@ -62,7 +62,8 @@ impl Command for CreateToken {
             agent: None,
             name: name.unwrap_or_default(),
         };
-        Ok(issue(tx, owner)?)
+        let id = table::next_id(tx)?;
+        Ok(issue(tx, id, owner)?)
     }
 
     fn issued(answer: &MadeToken) -> Option<Issued> {
@@ -81,9 +82,12 @@ pub(crate) struct Owner {
     pub(crate) name: String,
 }
 
-/// Makes a token inside a command's transaction.
-pub(crate) fn issue(tx: &mut WriteTx<'_, '_>, owner: Owner) -> Result<MadeToken, Error> {
-    let id = table::next_id(tx)?;
+/// Makes the token with this number inside a command's transaction.
+pub(crate) fn issue(
+    tx: &mut WriteTx<'_, '_>,
+    id: TokenId,
+    owner: Owner,
+) -> Result<MadeToken, Error> {
     let secret = TokenSecret::new(id, tx.random());
     let token = Token {
         id,

@@ -7,6 +7,7 @@ use std::time::Duration;
 use comity_domain::limits::{STATEMENT_CACHE_MAX, WAL_BYTES_MAX};
 use comity_kernel::store::Value;
 use comity_kernel::store::recording::{Call, Statement, Transaction};
+use rusqlite::config::DbConfig;
 use rusqlite::types::{ToSqlOutput, ValueRef};
 use rusqlite::{CachedStatement, Connection};
 
@@ -43,6 +44,10 @@ impl Hand {
         conn.busy_timeout(Duration::from_secs(5))
             .expect("a timeout is set");
         conn.set_prepared_statement_cache_capacity(STATEMENT_CACHE_MAX);
+        // Otherwise SQLite, built with STAT4, plans three of the five queries anew at every call
+        // because their values may matter: a floor that compiles SQL is none.
+        conn.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)
+            .expect("plans stay as they are");
         Self {
             conn,
             wal: PathBuf::from(format!("{}-wal", path.display())),
