@@ -176,17 +176,17 @@ pub fn counts(read: &mut impl Read, project: ProjectId) -> Result<(i64, i64), St
 }
 
 /// What a registration must know of a name, and the numbers it would get.
-pub(crate) struct Vacancy {
+pub struct Vacancy {
     /// Who has the name already.
-    pub(crate) taken_by: Option<AgentId>,
+    pub taken_by: Option<AgentId>,
     /// The number for the next agent.
-    pub(crate) agent: AgentId,
+    pub agent: AgentId,
     /// The number for its token.
-    pub(crate) token: TokenId,
+    pub token: TokenId,
 }
 
 /// Looks whether a name is free in a project; case does not matter. One question, one wait.
-pub(crate) fn vacancy(
+pub fn vacancy(
     read: &mut impl Read,
     project: ProjectId,
     name: &AgentName,

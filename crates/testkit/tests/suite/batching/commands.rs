@@ -66,10 +66,14 @@ impl Command for Poisoned {
     type Answer = ();
 
     fn decide(&self, tx: &mut WriteTx<'_, '_>) -> Result<(), Stop> {
+        let (project, name) = (
+            ProjectId::new(1),
+            AgentName::parse(&self.name).expect("a name"),
+        );
         let event = AgentRegistered {
-            id: agents::next_id(tx)?,
-            project: ProjectId::new(1),
-            name: AgentName::parse(&self.name).expect("a name"),
+            id: agents::vacancy(tx, project, &name)?.agent,
+            project,
+            name,
             profile: Profile {
                 program: "poison".to_owned(),
                 model: String::new(),
