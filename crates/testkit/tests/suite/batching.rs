@@ -76,10 +76,10 @@ both_engines! {
 
     // B2
     fn a_command_that_cannot_be_committed_fails_alone(engine) {
-        let kit = Kit::new(engine);
+        let kit = Kit::with(engine, |options| options.batch_max = 1);
         let gate = Held::at(&kit, BEFORE_BATCH);
         let command = |n| LostAtFirst::new(ensure(&format!("/srv/{n}")), &kit.failpoints);
-        let lost = kit.kernel().execute(Actor::OPERATOR.into(), command(0).alone());
+        let lost = kit.kernel().execute(Actor::OPERATOR.into(), command(0));
         gate.reached();
         let behind = |n| kit.kernel().execute(Actor::OPERATOR.into(), command(n).not_lost());
         let behind: Vec<_> = (1..=3).map(behind).collect();

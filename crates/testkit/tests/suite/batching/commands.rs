@@ -2,9 +2,7 @@
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
-use std::time::Duration;
 
-use comity_domain::limits::BATCH_US_MAX;
 use comity_domain::{AgentName, ProjectId};
 use comity_kernel::actor::Party;
 use comity_kernel::agent::event::{AgentRegistered, Profile};
@@ -112,8 +110,6 @@ pub(super) struct LostAtFirst {
     pub(super) attempts: Arc<AtomicU32>,
     #[serde(skip)]
     failpoints: Failpoints,
-    #[serde(skip)]
-    takes: Duration,
 }
 
 impl LostAtFirst {
@@ -122,14 +118,7 @@ impl LostAtFirst {
             ensure,
             attempts: Arc::default(),
             failpoints: failpoints.clone(),
-            takes: Duration::ZERO,
         }
-    }
-
-    /// Takes all the time that a batch may take, so that nobody else comes into its batch.
-    pub(super) fn alone(self) -> Self {
-        let takes = Duration::from_micros(2 * BATCH_US_MAX);
-        Self { takes, ..self }
     }
 
     /// Has its first attempt behind it.
@@ -151,7 +140,6 @@ impl Command for LostAtFirst {
         } else {
             self.failpoints.clear(BEFORE_COMMIT);
         }
-        std::thread::sleep(self.takes);
         self.ensure.decide(tx)
     }
 }
