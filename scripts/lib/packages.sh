@@ -12,6 +12,8 @@ install_packages() {
     need strace strace
     need sqlite3 sqlite3
     need runuser util-linux
+    need mount mount
+    need chattr e2fsprogs
     postgres_bin >/dev/null || missing+=(postgresql)
     if [ ${#missing[@]} -gt 0 ]; then
         echo "installing: ${missing[*]}"

@@ -1,9 +1,4 @@
 //! The only file that writes to stdout and stderr and chooses exit codes.
-#![expect(
-    clippy::print_stdout,
-    clippy::print_stderr,
-    reason = "this is where the command line speaks"
-)]
 
 use std::io::{IsTerminal as _, Write as _};
 use std::process::ExitCode;
@@ -32,7 +27,7 @@ pub(crate) fn line(value: &Value) {
 
 /// Prints a line for people.
 pub(crate) fn say(text: &str) {
-    println!("{text}");
+    let _ = writeln!(std::io::stdout().lock(), "{text}");
 }
 
 /// Prints what clap has to say, and chooses the exit code.
@@ -49,7 +44,7 @@ pub(crate) fn exit(done: Result<(), Error>) -> ExitCode {
     match done {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("{}", error.to_json());
+            let _ = writeln!(std::io::stderr().lock(), "{}", error.to_json());
             ExitCode::from(error.code().exit)
         }
     }

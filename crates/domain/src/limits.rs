@@ -64,6 +64,8 @@ pub const LOG_PAGE: i64 = 1_000;
 
 /// How seldom an agent's presence is written to disk.
 pub const PRESENCE_FLUSH_US: i64 = 10_000_000;
+/// Agents whose presence is written at a time.
+pub const PRESENCE_FLUSH_MAX: usize = 1_000;
 /// Agents whose presence is kept in memory.
 pub const PRESENCE_MAX: usize = 100_000;
 /// The grace before a silent holder may be forced, when the project does not say.

@@ -107,11 +107,14 @@ impl DataDir {
                     .mode(0o700)
                     .create(parent)?;
             }
-            let fresh = target.with_extension("new");
+            let fresh = target.with_extension(format!("{}.new", std::process::id()));
             let mut file = private_file(&fresh, Existing::Truncate)?;
             file.write_all(content.as_bytes())?;
             file.sync_all()?;
-            std::fs::rename(&fresh, &target)
+            std::fs::rename(&fresh, &target)?;
+            target
+                .parent()
+                .map_or(Ok(()), |parent| File::open(parent)?.sync_all())
         };
         write().map_err(|error| Error::Unusable {
             what: format!("`{}` cannot be written: {error}", target.display()),
@@ -123,10 +126,6 @@ impl DataDir {
     pub fn hold_for_server(&self) -> Result<Hold, Error> {
         let mut serve = self.lock_file("serve.lock")?;
         lock_within(&serve, WAIT_FOR_GLANCE, || self.holder("serve.lock"))?;
-        let comity = self.lock_file("comity.lock")?;
-        lock_within(&comity, WAIT_FOR_EMBEDDED, || {
-            "commands that use the database without a server".to_owned()
-        })?;
         let note = format!("a server, process {}\n", std::process::id());
         serve
             .set_len(0)
@@ -134,6 +133,10 @@ impl DataDir {
             .map_err(|error| Error::Unusable {
                 what: format!("`serve.lock` cannot be written: {error}"),
             })?;
+        let comity = self.lock_file("comity.lock")?;
+        lock_within(&comity, WAIT_FOR_EMBEDDED, || {
+            "commands that use the database without a server".to_owned()
+        })?;
         Ok(Hold {
             _serve: Some(serve),
             _comity: comity,

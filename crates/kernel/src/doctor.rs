@@ -43,19 +43,14 @@ pub struct Check {
 }
 
 impl Check {
-    pub(crate) fn new(name: &'static str, found: Result<String, Error>) -> Self {
-        match found {
-            Ok(detail) => Self {
-                name,
-                ok: true,
-                detail,
-            },
-            Err(error) => Self {
-                name,
-                ok: false,
-                detail: with_causes(&error),
-            },
-        }
+    /// Makes a finding of damage; whatever else goes wrong is a failure to look.
+    fn new(name: &'static str, found: Result<String, Error>) -> Result<Self, Error> {
+        let (ok, detail) = match found {
+            Ok(detail) => (true, detail),
+            Err(Error::Damaged { what }) => (false, what),
+            Err(error) => return Err(error),
+        };
+        Ok(Self { name, ok, detail })
     }
 }
 
@@ -66,17 +61,21 @@ pub(crate) fn examine(
     more: Vec<Check>,
 ) -> Result<Findings, Error> {
     let head = engine.begin()?;
+    let findings = examine_snapshot(&mut *engine, &head, ambient, more);
+    engine.end();
+    findings
+}
+
+fn examine_snapshot(
+    engine: &mut dyn ReadEngine,
+    head: &Head,
+    ambient: &Ambient,
+    more: Vec<Check>,
+) -> Result<Findings, Error> {
     let presence = Presence::default();
-    let tip = tip_of(&head);
-    let mut snapshot = Snapshot::unserved(&mut *engine, &presence, tip);
+    let mut snapshot = Snapshot::unserved(&mut *engine, &presence, tip_of(head));
     let found = state_hash(&mut snapshot)?;
-    let mut checks = more;
-    let folded = folded_hash(&mut snapshot, &head, ambient);
-    let chained = folded.as_ref().map(drop).map_err(Clone::clone);
-    checks.push(Check::new(
-        "chain",
-        chained.map(|()| format!("{} events", head.seq)),
-    ));
+    let (chained, folded) = follow_and_fold(&mut snapshot, head, ambient)?;
     let fold = folded.and_then(|folded| {
         if folded == found {
             return Ok("the tables are what the log says".to_owned());
@@ -85,9 +84,10 @@ pub(crate) fn examine(
             what: format!("the tables hash to {found}, the log folds to {folded}"),
         })
     });
-    checks.push(Check::new("fold", fold));
-    checks.push(Check::new("revisions", revisions(&mut snapshot)));
-    engine.end();
+    let mut checks = more;
+    checks.push(Check::new("chain", chained)?);
+    checks.push(Check::new("fold", fold)?);
+    checks.push(Check::new("revisions", revisions(&mut snapshot))?);
     Ok(Findings {
         ok: checks.iter().all(|check| check.ok),
         state_hash: found,
@@ -96,24 +96,36 @@ pub(crate) fn examine(
     })
 }
 
-/// Follows the chain, folds the log, and hashes what came out.
-fn folded_hash(
+/// Follows the chain, and folds the log as far as it can be folded into a hash.
+#[expect(clippy::type_complexity, reason = "two verdicts that need not agree")]
+fn follow_and_fold(
     snapshot: &mut Snapshot<'_>,
     head: &Head,
     ambient: &Ambient,
-) -> Result<String, Error> {
+) -> Result<(Result<String, Error>, Result<String, Error>), Error> {
     let mut scratch = SqliteWriter::in_memory()?;
     migrate_sqlite(&scratch, MIGRATIONS, ambient, None)?;
-    let chain = fold::pages(snapshot, head.seq, |page| fold::replay(&mut scratch, page))?;
-    chain
-        .ends_at(head.seq, &head.hash)
-        .map_err(|what| Error::Damaged { what })?;
-    scratch.begin()?;
-    let presence = Presence::default();
-    let mut folded = Snapshot::unserved(&mut scratch, &presence, tip_of(head));
-    let hash = state_hash(&mut folded)?;
-    scratch.rollback();
-    Ok(hash)
+    let mut fold = Ok(());
+    let chain = fold::pages(snapshot, head.seq, |page| {
+        if fold.is_ok() {
+            // What a sound log cannot do to empty tables, a damaged one did.
+            fold = fold::replay(&mut scratch, page, None).map_err(|error| Error::Damaged {
+                what: with_causes(&error),
+            });
+        }
+        Ok(())
+    });
+    let chained = chain.and_then(|chain| {
+        let ends = chain.ends_at(head.seq, &head.hash);
+        ends.map_err(|what| Error::Damaged { what })
+    });
+    let folded = fold.and_then(|()| {
+        scratch.begin()?;
+        let presence = Presence::default();
+        let mut folded = Snapshot::unserved(&mut scratch, &presence, tip_of(head));
+        Ok(state_hash(&mut folded)?)
+    });
+    Ok((chained.map(|()| format!("{} events", head.seq)), folded))
 }
 
 /// Compares every entity's revision with the number of its events (C1).
@@ -201,8 +213,8 @@ pub(crate) fn examine_copy(copy: &SqliteFile, ambient: &Ambient) -> Result<Findi
         Check::new(
             "integrity",
             sound("pragma integrity_check(1)", "integrity_check"),
-        ),
-        Check::new("references", references(reader.connection())),
+        )?,
+        Check::new("references", references(reader.connection()))?,
     ];
     examine(&mut reader, ambient, checks)
 }

@@ -14,6 +14,12 @@ pub enum Error {
         /// What and where.
         reason: String,
     },
+    /// The request as a whole is too large.
+    #[error("the request is over {bytes_max} bytes")]
+    TooLarge {
+        /// How large it may be.
+        bytes_max: u64,
+    },
     /// A field of the request breaks a rule.
     #[error("`{field}` {rule}")]
     Invalid {
@@ -148,6 +154,7 @@ macro_rules! codes {
 
 codes! {
     NOT_JSON = "not_json", 400, 3;
+    TOO_LARGE = "too_large", 413, 3;
     INVALID = "invalid", 422, 3;
     UNAUTHORIZED = "unauthorized", 401, 2;
     FORBIDDEN = "forbidden", 403, 1;
@@ -172,6 +179,7 @@ impl Error {
     pub const fn code(&self) -> Code {
         match self {
             Self::NotJson { .. } => NOT_JSON,
+            Self::TooLarge { .. } => TOO_LARGE,
             Self::Invalid { .. } => INVALID,
             Self::Unauthorized => UNAUTHORIZED,
             Self::Forbidden { .. } => FORBIDDEN,
@@ -212,6 +220,7 @@ impl Error {
     const fn fixed_hint(&self) -> &'static str {
         match self {
             Self::NotJson { .. } => "send one JSON object in UTF-8 without duplicate keys",
+            Self::TooLarge { .. } => "send less at a time",
             Self::Invalid { .. } => "correct the field and send the request again",
             Self::Unauthorized => "present the token from its file, or ask the operator for one",
             Self::Forbidden { .. } => "ask the operator, or act as the agent it concerns",
@@ -329,7 +338,9 @@ impl From<StoreError> for Error {
             StoreError::Damaged(_) => Self::Damaged {
                 what: "the database is damaged".to_owned(),
             },
-            StoreError::Io(_) => Self::Indeterminate,
+            StoreError::Io(_) => Self::Unusable {
+                what: "the disk failed".to_owned(),
+            },
             StoreError::Constraint(_)
             | StoreError::RowCount { .. }
             | StoreError::Shape(_)

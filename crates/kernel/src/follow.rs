@@ -16,12 +16,12 @@ use crate::store::postgres::Listener;
 /// How often the head of a file that other processes write is looked at.
 const POLL: Duration = Duration::from_millis(100);
 
-/// A thread that notices what others commit.
+/// A thread that notices what others commit; dropping it ends it.
 pub(crate) enum Follower {
     /// Looks at the head of a shared file.
-    Poll(Poll),
+    Poll(#[expect(dead_code, reason = "it lives and ends with its owner")] Poll),
     /// Listens to the database server.
-    Listen(Listener),
+    Listen(#[expect(dead_code, reason = "it lives and ends with its owner")] Listener),
 }
 
 impl Follower {
@@ -42,17 +42,10 @@ impl Follower {
             }
         }
     }
-
-    pub(crate) fn stop(self) {
-        match self {
-            Self::Poll(poll) => poll.stop(),
-            Self::Listen(listener) => listener.stop(),
-        }
-    }
 }
 
 /// Publishes a head that somebody else moved; it never goes back.
-fn publish(head: &watch::Sender<Seq>, seq: Seq) {
+pub(crate) fn publish(head: &watch::Sender<Seq>, seq: Seq) {
     head.send_if_modified(|head| {
         let moved = *head < seq;
         *head = seq.max(*head);
@@ -63,7 +56,7 @@ fn publish(head: &watch::Sender<Seq>, seq: Seq) {
 /// The polling thread.
 pub(crate) struct Poll {
     stop: Arc<(Mutex<bool>, Condvar)>,
-    thread: JoinHandle<()>,
+    thread: Option<JoinHandle<()>>,
 }
 
 impl Poll {
@@ -96,14 +89,21 @@ impl Poll {
             .map_err(|error| Error::Unusable {
                 what: format!("a thread cannot be started: {error}"),
             })?;
-        Ok(Self { stop, thread })
+        Ok(Self {
+            stop,
+            thread: Some(thread),
+        })
     }
+}
 
-    fn stop(self) {
+impl Drop for Poll {
+    fn drop(&mut self) {
         let (lock, changed) = &*self.stop;
         *lock.lock().unwrap_or_else(PoisonError::into_inner) = true;
         changed.notify_all();
-        // A follower that panicked has nothing to hand over.
-        let _ = self.thread.join();
+        if let Some(thread) = self.thread.take() {
+            // A follower that panicked has nothing to hand over.
+            let _ = thread.join();
+        }
     }
 }

@@ -11,8 +11,6 @@ use comity_domain::{Seq, TokenSecret};
 use tokio::sync::watch;
 
 use crate::actor::{Actor, Caller};
-use crate::agent::Heartbeat;
-use crate::agent::heartbeat::Heard;
 use crate::ambient::Ambient;
 use crate::command::Command;
 use crate::doctor::{self, Findings};
@@ -25,13 +23,13 @@ use crate::store::job::{CommandJob, Job, QueryJob, Upkeep, UpkeepJob};
 use crate::store::queue::{Full, Queue};
 use crate::store::readers::{self, ReadQueue};
 use crate::store::writer::{Identity, Writer};
-use crate::store::{RoundTrips, Rows, StoreError, WriteEngine};
+use crate::store::{RoundTrips, Row, Rows, StoreError, WriteEngine};
 use crate::ticket::{AsOf, Reply, Ticket};
 use crate::token::Authenticate;
 use crate::tx::{Read, UpkeepTx};
 
 /// How long a stop may take before what still waits is answered unheard (B8).
-const STOP_PATIENCE: Duration = Duration::from_secs(4);
+const STOP_PATIENCE: Duration = Duration::from_millis(2_500);
 
 /// A running kernel; dropping it stops it.
 pub struct Kernel {
@@ -44,11 +42,16 @@ pub struct Kernel {
     gave_up: watch::Receiver<Option<Error>>,
     gave_up_sender: Arc<watch::Sender<Option<Error>>>,
     hurry: Arc<AtomicBool>,
-    writer_done: Mutex<mpsc::Receiver<Box<dyn WriteEngine>>>,
-    threads: Vec<JoinHandle<()>>,
-    follower: Option<crate::follow::Follower>,
+    running: Mutex<Option<Running>>,
     identity: Identity,
     round_trips: Option<Arc<RoundTrips>>,
+}
+
+/// What ends with the kernel.
+struct Running {
+    writer_done: mpsc::Receiver<Box<dyn WriteEngine>>,
+    threads: Vec<JoinHandle<()>>,
+    follower: Option<crate::follow::Follower>,
 }
 
 impl Kernel {
@@ -61,12 +64,14 @@ impl Kernel {
         let gave_up_sender = Arc::new(gave_up_sender);
         let queue = Arc::new(Queue::new(options.queue_max, options.queue_per_caller_max));
         let reads = Arc::new(Queue::new(options.read_queue_max, options.read_queue_max));
-        let presence = Arc::new(Presence::default());
+        let presence = Arc::new(Presence::new(Arc::clone(&options.ambient.clock)));
         let hurry = Arc::new(AtomicBool::new(false));
         let identity = Identity {
             epoch: opened.head.epoch.clone(),
             schema: opened.head.schema,
         };
+        // Before the threads: what fails from here on must not leave one running.
+        let follower = crate::follow::Follower::start(&options, Arc::clone(&head_sender))?;
         let writer = Writer {
             engine: opened.writer,
             queue: Arc::clone(&queue),
@@ -83,8 +88,9 @@ impl Kernel {
         let unusable = |error| Error::Unusable {
             what: format!("a thread cannot be started: {error}"),
         };
-        let mut threads = readers::start(opened.readers, &reads, &options.ambient, &presence)
-            .map_err(unusable)?;
+        let mut threads =
+            readers::start(opened.readers, &reads, &options.ambient, &presence, &hurry)
+                .map_err(unusable)?;
         let writer = std::thread::Builder::new()
             .name("writer".to_owned())
             .spawn(move || {
@@ -93,7 +99,6 @@ impl Kernel {
             })
             .map_err(unusable)?;
         threads.push(writer);
-        let follower = crate::follow::Follower::start(&options, head_sender)?;
         Ok(Self {
             queue,
             reads,
@@ -104,9 +109,11 @@ impl Kernel {
             gave_up,
             gave_up_sender,
             hurry,
-            writer_done: Mutex::new(writer_done),
-            threads,
-            follower,
+            running: Mutex::new(Some(Running {
+                writer_done,
+                threads,
+                follower,
+            })),
             identity,
             round_trips: opened.round_trips,
         })
@@ -117,7 +124,6 @@ impl Kernel {
         if let Err(error) = caller.actor.must_be_one_of(C::NAME, C::WHO) {
             return Ticket::answered(Err(error));
         }
-        self.hear(&caller.actor);
         let line = caller.actor.credential();
         let (reply, ticket) = Ticket::new();
         let job = Box::new(CommandJob::new(caller, command, reply));
@@ -127,7 +133,6 @@ impl Kernel {
 
     /// Hands a query to a reader.
     pub fn query<Q: Query>(&self, actor: Actor, query: Q) -> Ticket<AsOf<Q::Answer>> {
-        self.hear(&actor);
         let line = actor.credential();
         let (reply, ticket) = Ticket::new();
         let job = Box::new(QueryJob {
@@ -149,22 +154,6 @@ impl Kernel {
             Some(secret) => self.query(Actor::System, Authenticate { secret }),
             None => Ticket::answered(Err(Error::Unauthorized)),
         }
-    }
-
-    /// Notes a sign of life of the calling agent.
-    pub fn heartbeat(&self, actor: &Actor, heartbeat: Heartbeat) -> Result<Heard, Error> {
-        let Actor::Agent { agent, .. } = actor else {
-            return Err(Error::Forbidden {
-                reason: format!("{actor} may not call `heartbeat`"),
-            });
-        };
-        let reading = self.ambient.clock.read(None);
-        let status = heartbeat.status.map(comity_domain::Line::into_string);
-        let focus = heartbeat.focus.map(comity_domain::Line::into_string);
-        self.presence.touch(*agent, &reading, status, focus);
-        Ok(Heard {
-            last_seen: reading.wall,
-        })
     }
 
     /// Writes what is due of presence, and forgets answers that are too old.
@@ -218,10 +207,11 @@ impl Kernel {
         let (file, gave_up) = (file.clone(), self.gave_up_sender.clone());
         let check = move || match file.quick_check() {
             Ok(()) => tracing::info!("the database is sound"),
-            Err(error) => {
+            Err(error @ Error::Damaged { .. }) => {
                 tracing::error!(error = %error, "the database is damaged; nothing more is written");
                 gave_up.send_replace(Some(error));
             }
+            Err(error) => tracing::warn!(error = %error, "the database could not be checked"),
         };
         // It ends with the process: nothing waits for it and it changes nothing.
         if let Err(error) = std::thread::Builder::new()
@@ -233,14 +223,17 @@ impl Kernel {
     }
 
     /// Answers everybody who waits, writes what is only in memory, and ends the threads.
-    pub fn stop(mut self) {
-        self.shut_down();
-    }
-
-    fn shut_down(&mut self) {
-        if self.threads.is_empty() {
+    ///
+    /// Whoever asks afterwards is told `busy`.
+    pub fn stop(&self) {
+        let running = self
+            .running
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take();
+        let Some(running) = running else {
             return;
-        }
+        };
         let reading = self.ambient.clock.read(None);
         let flush = self.presence.due(&reading, Urgency::Now);
         if !flush.is_empty() {
@@ -249,18 +242,10 @@ impl Kernel {
         }
         self.queue.close();
         self.reads.close();
-        let done = self
-            .writer_done
-            .get_mut()
-            .unwrap_or_else(PoisonError::into_inner);
-        let engine = done.recv_timeout(STOP_PATIENCE);
-        if engine.is_err() {
-            self.hurry.store(true, Ordering::Relaxed);
-        }
-        if let Some(follower) = self.follower.take() {
-            follower.stop();
-        }
-        for thread in self.threads.drain(..) {
+        let engine = running.writer_done.recv_timeout(STOP_PATIENCE);
+        self.hurry.store(true, Ordering::Relaxed);
+        drop(running.follower);
+        for thread in running.threads {
             // A reader that panicked has said so; there is nothing left to do about it here.
             let _ = thread.join();
         }
@@ -284,19 +269,11 @@ impl Kernel {
             job.answer(&self.ambient);
         }
     }
-
-    /// Any call counts as a sign of life.
-    fn hear(&self, actor: &Actor) {
-        if let Actor::Agent { agent, .. } = actor {
-            let reading = self.ambient.clock.read(None);
-            self.presence.touch(*agent, &reading, None, None);
-        }
-    }
 }
 
 impl Drop for Kernel {
     fn drop(&mut self) {
-        self.shut_down();
+        self.stop();
     }
 }
 
@@ -320,6 +297,11 @@ impl Upkeep for Tidy {
     fn run(&self, tx: &mut UpkeepTx<'_, '_>) -> Result<(), StoreError> {
         self.flush.run(tx)?;
         let oldest = tx.now().lease.micros() - IDEMPOTENCY_KEEP_US;
+        let sql = "select count(*) from idempotency where lease_us <= ?1";
+        if tx.one(sql, params![oldest], Row::take::<i64>)? == 0 {
+            // An idle server has nothing to write.
+            return Ok(());
+        }
         tx.write(
             "delete from idempotency where lease_us <= ?1",
             params![oldest],

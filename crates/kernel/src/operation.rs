@@ -8,7 +8,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use crate::actor::{Actor, Caller, Party};
+use crate::actor::{Caller, Party};
 use crate::agent::{
     GetAgent, Heartbeat, ListAgents, Orient, RegisterAgent, RetireAgent, RotateToken, UpdateAgent,
 };
@@ -84,12 +84,7 @@ pub const OPERATIONS: &[Operation] = &[
     query::<Orient>(),
     query::<ListAgents>(),
     query::<GetAgent>(),
-    Operation {
-        name: "heartbeat",
-        who: &[Party::Agent],
-        effect: Effect::Writes,
-        call: call_heartbeat,
-    },
+    query::<Heartbeat>(),
     command::<UpdateAgent>(),
     command::<RotateToken>(),
     command::<RetireAgent>(),
@@ -142,19 +137,6 @@ fn call_query<Q: Query<Answer: Serialize> + DeserializeOwned>(
     })
 }
 
-fn call_heartbeat(kernel: &Kernel, caller: Caller, request: Value) -> Call {
-    let Caller { actor, .. } = caller;
-    let heard = json::decode::<Heartbeat>(request)
-        .map_err(Error::from)
-        .and_then(|heartbeat| kernel.heartbeat(&actor, heartbeat));
-    Box::pin(async move {
-        Ok(Outcome {
-            answer: serde_json::to_value(heard?)?,
-            issued: None,
-        })
-    })
-}
-
 fn refused(error: Error) -> Call {
     Box::pin(async move { Err(error) })
 }
@@ -167,9 +149,4 @@ fn with_number(answer: &impl Serialize, name: &str, number: i64) -> Result<Value
         }
         _ => Err(Error::internal(Impossible("an answer that is no object"))),
     }
-}
-
-/// Tells whether an actor may call an operation at all.
-pub fn may_call(actor: &Actor, operation: &Operation) -> Result<(), Error> {
-    actor.must_be_one_of(operation.name, operation.who)
 }

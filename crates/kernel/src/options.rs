@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use comity_domain::limits::{
     BATCH_MAX, BATCH_MAX_POSTGRES, BATCH_US_MAX, BATCH_US_MAX_POSTGRES, DISK_RESERVE_BYTES,
@@ -215,10 +216,20 @@ impl Database {
                 let _ = std::fs::remove_file(scratch);
                 findings
             }
-            Self::Postgres(target) => {
-                examine(&mut PostgresReader::open(target)?, ambient, Vec::new())
-            }
+            Self::Postgres(target) => examine(
+                &mut PostgresReader::open_unhurried(target)?,
+                ambient,
+                Vec::new(),
+            ),
         }
+    }
+
+    /// Opens a connection for a read that takes as long as it takes.
+    pub(crate) fn open_unhurried(&self) -> Result<Box<dyn ReadEngine>, Error> {
+        Ok(match self {
+            Self::Sqlite(file) => Box::new(file.open_reader(Duration::MAX)?),
+            Self::Postgres(target) => Box::new(PostgresReader::open_unhurried(target)?),
+        })
     }
 
     /// Copies the database into a new file, and proves that the copy opens, is sound and ends
@@ -228,10 +239,15 @@ impl Database {
             Self::Sqlite(file) => {
                 let target = free_name(target);
                 make_private_database(&target)?;
-                let copy = file.copy_to(&target)?;
-                copy.quick_check()?;
-                examine_tail(&mut copy.open_reader(READ_MAX)?)?;
-                Ok(target)
+                let proven = file.copy_to(&target).map_err(Error::from).and_then(|copy| {
+                    copy.quick_check()?;
+                    examine_tail(&mut copy.open_reader(READ_MAX)?)
+                });
+                if proven.is_err() {
+                    // Half a copy under a backup's name would be worse than none.
+                    let _ = std::fs::remove_file(&target);
+                }
+                proven.map(|_| target)
             }
             Self::Postgres(_) => Err(Error::Unusable {
                 what: "a PostgreSQL workspace is backed up by `pg_dump`".to_owned(),

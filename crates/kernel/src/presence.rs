@@ -1,12 +1,12 @@
 //! Presence: who was heard of lately; in memory, flushed now and then, off the log.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use comity_domain::limits::{PRESENCE_FLUSH_US, PRESENCE_MAX};
+use comity_domain::limits::{PRESENCE_FLUSH_MAX, PRESENCE_FLUSH_US, PRESENCE_MAX};
 use comity_domain::{AgentId, Timestamp};
 
-use crate::ambient::Reading;
+use crate::ambient::{Clock, Reading};
 use crate::params;
 use crate::store::job::Upkeep;
 use crate::store::{Rows, StoreError};
@@ -26,18 +26,43 @@ pub struct Seen {
 }
 
 /// The presence of all agents this process has heard of.
-#[derive(Default)]
-pub struct Presence(Mutex<HashMap<AgentId, Seen>>);
+pub struct Presence {
+    agents: Mutex<HashMap<AgentId, Seen>>,
+    clock: Option<Arc<dyn Clock>>,
+    started: Timestamp,
+}
+
+/// Nobody was heard of: for databases that are looked at and not served.
+impl Default for Presence {
+    fn default() -> Self {
+        Self {
+            agents: Mutex::default(),
+            clock: None,
+            started: Timestamp::from_micros(i64::MIN),
+        }
+    }
+}
 
 impl Presence {
+    /// Begins to listen.
+    pub(crate) fn new(clock: Arc<dyn Clock>) -> Self {
+        Self {
+            started: clock.read(None).wall,
+            agents: Mutex::default(),
+            clock: Some(clock),
+        }
+    }
+
+    /// Returns since when somebody could have been heard of: unknown before that counts as then.
+    pub fn started(&self) -> Timestamp {
+        self.started
+    }
+
     /// Notes a sign of life; `status` and `focus` stay as they were unless given.
-    pub(crate) fn touch(
-        &self,
-        agent: AgentId,
-        reading: &Reading,
-        status: Option<String>,
-        focus: Option<String>,
-    ) {
+    pub(crate) fn touch(&self, agent: AgentId, status: Option<String>, focus: Option<String>) {
+        let Some(reading) = self.clock.as_ref().map(|clock| clock.read(None)) else {
+            return;
+        };
         let mut agents = self.lock();
         if agents.len() >= PRESENCE_MAX && !agents.contains_key(&agent) {
             return;
@@ -73,6 +98,7 @@ impl Presence {
         let mut rows: Vec<_> = agents
             .iter_mut()
             .filter(|(_, seen)| due(seen))
+            .take(PRESENCE_FLUSH_MAX)
             .map(|(agent, seen)| {
                 seen.flushed_tick_us = Some(reading.tick_us);
                 (*agent, seen.clone())
@@ -86,7 +112,7 @@ impl Presence {
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<AgentId, Seen>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.agents.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

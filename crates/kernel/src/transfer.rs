@@ -1,6 +1,6 @@
 //! Moves a workspace to another database by replaying its log.
 
-use comity_domain::Seq;
+use comity_domain::{LeaseTime, Seq};
 
 use crate::doctor::tip_of;
 use crate::error::Error;
@@ -19,23 +19,23 @@ pub fn replay_events(events: &[Recorded], target: &Options) -> Result<(), Error>
             .follow(event)
             .map_err(|what| Error::Damaged { what })?;
     }
-    fold::replay(&mut *target.writer, events)
+    fold::replay(&mut *target.writer, events, None)
 }
 
 /// Replays the whole log of one database into another, empty one; engines may differ.
 ///
-/// Both end with the same log, chain and tables. Nothing may write to the source meanwhile.
+/// Both end with the same log, chain and tables, and the target's lease clock goes on from the
+/// source's mark (3.2). Nothing may write to the source meanwhile.
 pub fn replay_log(source: &Options, target: &Options) -> Result<Seq, Error> {
-    let mut source = Opened::new(source)?;
     let mut target = empty(target)?;
-    let reader = source.readers.first_mut().ok_or_else(|| Error::Unusable {
-        what: "there must be a reader thread".to_owned(),
-    })?;
+    // Moving takes as long as the log is long, so not a request's reader.
+    let mut reader = source.database.open_unhurried()?;
     let head = reader.begin()?;
     let presence = Presence::default();
-    let mut snapshot = Snapshot::unserved(&mut **reader, &presence, tip_of(&head));
+    let lease = LeaseTime::from_micros(head.lease_us);
+    let mut snapshot = Snapshot::unserved(&mut *reader, &presence, tip_of(&head));
     let replayed = fold::pages(&mut snapshot, head.seq, |page| {
-        fold::replay(&mut *target.writer, page)
+        fold::replay(&mut *target.writer, page, Some(lease))
     });
     reader.end();
     Ok(replayed?.seq())

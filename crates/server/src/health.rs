@@ -48,6 +48,7 @@ pub struct Probed {
 
 /// Writes, reads, and looks at what both need.
 pub async fn probe(server: &Server) -> Health {
+    let _turn = server.probing.lock().await;
     let checks = vec![
         write(server).await,
         read(server).await,
@@ -115,14 +116,16 @@ fn descriptors() -> Probed {
 
 /// Without a fitting `git` the archive is off; requests go on (A9).
 async fn git() -> Probed {
-    let checked = tokio::task::spawn_blocking(comity_archive::check).await;
+    let checked = tokio::task::spawn_blocking(comity_archive::check);
+    let checked = tokio::time::timeout(PATIENCE, checked).await;
     judged(
         "git",
         Status::Degraded,
         match checked {
-            Ok(Ok(version)) => Ok(version.to_string()),
-            Ok(Err(unfit)) => Err(unfit.to_string()),
-            Err(error) => Err(error.to_string()),
+            Ok(Ok(Ok(version))) => Ok(version.to_string()),
+            Ok(Ok(Err(unfit))) => Err(unfit.to_string()),
+            Ok(Err(error)) => Err(error.to_string()),
+            Err(_) => Err("`git` does not answer".to_owned()),
         },
     )
 }

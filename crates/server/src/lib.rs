@@ -8,7 +8,6 @@ pub mod http;
 pub mod upkeep;
 
 use std::future::Future;
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -16,15 +15,15 @@ use comity_kernel::Kernel;
 use tokio::net::TcpListener;
 
 /// How long open requests may take to end after a stop (B8).
-const DRAIN: Duration = Duration::from_secs(4);
+const DRAIN: Duration = Duration::from_secs(2);
 
 /// What every handler can reach.
 #[derive(Clone)]
 pub struct Server {
     /// The kernel.
     pub kernel: Arc<Kernel>,
-    /// The data directory.
-    pub data: PathBuf,
+    /// The turn of whoever probes: a crowd of askers must not become a crowd of writes.
+    pub probing: Arc<tokio::sync::Mutex<()>>,
 }
 
 impl Server {
@@ -40,7 +39,6 @@ impl Server {
         let ends = async move {
             tokio::select! {
                 () = stop => {}
-                // The sender lives in the kernel's writer: gone means ended.
                 _ = gave_up.wait_for(Option::is_some) => {}
             }
             stopping.send_replace(true);

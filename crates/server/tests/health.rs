@@ -16,7 +16,7 @@ fn server(change: impl FnOnce(&mut Options)) -> (tempfile::TempDir, Server, Fail
     change(&mut options);
     let server = Server {
         kernel: Arc::new(Kernel::open(options).unwrap()),
-        data: directory.path().to_owned(),
+        probing: Arc::default(),
     };
     (directory, server, failpoints)
 }

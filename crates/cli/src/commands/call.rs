@@ -45,7 +45,11 @@ impl Call {
         let outcome = runtime()?.block_on(answer)?;
         let mut answer = outcome.answer;
         if let (Some(issued), Some(object)) = (outcome.issued, answer.as_object_mut()) {
-            let file = keep(&issued, &embedded.data)?;
+            let file = keep(&issued, &embedded.data).map_err(|error| Error::Unusable {
+                what: format!(
+                    "it is done, but its token was not kept: {error}; `rotate_token` or `create_token` makes another"
+                ),
+            })?;
             object.insert("token_file".to_owned(), serde_json::to_value(file)?);
         }
         output::answer(&answer);
@@ -125,8 +129,8 @@ fn read_stdin() -> Result<Vec<u8>, Error> {
             reason: error.to_string(),
         })?;
     if bytes.len() as u64 > BYTES_MAX {
-        return Err(Error::NotJson {
-            reason: format!("it is over {BYTES_MAX} bytes"),
+        return Err(Error::TooLarge {
+            bytes_max: BYTES_MAX,
         });
     }
     Ok(bytes)

@@ -3,6 +3,7 @@
 use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use clap::Args;
 use comity_kernel::actor::{Actor, Caller};
@@ -42,9 +43,18 @@ impl Serve {
         let gave_up = kernel.gave_up();
         let server = Server {
             kernel: Arc::clone(&kernel),
-            data: owned.data.path().to_owned(),
+            probing: Arc::default(),
         };
-        runtime()?.block_on(self.serve(server, &owned.data, &token))?;
+        let runtime = runtime()?;
+        let served = runtime.block_on(async {
+            let served = self.serve(server, &owned.data, &token).await;
+            // Inside the runtime, so that a second signal still ends a stop that hangs.
+            let stopped = tokio::task::spawn_blocking(move || kernel.stop()).await;
+            served.and(stopped.map_err(Error::internal))
+        });
+        // A request that hangs must not hold the process.
+        runtime.shutdown_timeout(Duration::from_millis(100));
+        served?;
         let reason = gave_up.borrow().clone();
         match reason {
             Some(error) => Err(error),

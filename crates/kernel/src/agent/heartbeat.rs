@@ -4,6 +4,11 @@ use comity_domain::limits::LABEL_BYTES_MAX;
 use comity_domain::{Line, Timestamp};
 use serde::{Deserialize, Serialize};
 
+use crate::actor::{Actor, Party};
+use crate::error::Error;
+use crate::query::Query;
+use crate::tx::{Read, Snapshot};
+
 /// Says that the agent lives, and what it is at.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -21,4 +26,23 @@ pub struct Heartbeat {
 pub struct Heard {
     /// The wall time.
     pub last_seen: Timestamp,
+}
+
+/// It changes memory only, so it is a query: its credential is checked like any other's.
+impl Query for Heartbeat {
+    const NAME: &'static str = "heartbeat";
+    const WHO: &'static [Party] = &[Party::Agent];
+    type Answer = Heard;
+
+    fn run(&self, actor: &Actor, snapshot: &mut Snapshot<'_>) -> Result<Heard, Error> {
+        if let Actor::Agent { agent, .. } = actor {
+            let text =
+                |line: &Option<Line<LABEL_BYTES_MAX>>| line.as_deref().map(ToOwned::to_owned);
+            let presence = snapshot.presence();
+            presence.touch(*agent, text(&self.status), text(&self.focus));
+        }
+        Ok(Heard {
+            last_seen: snapshot.now().at,
+        })
+    }
 }

@@ -44,7 +44,7 @@ pub struct AgentSeen {
     /// The agent.
     #[serde(flatten)]
     pub agent: Agent,
-    /// When it was last heard of; registering counts.
+    /// When it was last heard of; registering and the start of the kernel count.
     pub last_seen: Timestamp,
     /// What it says it is.
     pub status: String,
@@ -138,12 +138,12 @@ pub(crate) fn page(
     let agents = read.rows(
         "select a.id, p.slug, a.project_id, a.name, a.program, a.model, a.task, a.metadata,
             a.orchestrate, a.created_at, a.retired_at, a.revision,
-            coalesce(s.seen_at, a.created_at), coalesce(s.status, ''), coalesce(s.focus, '')
+            s.seen_at, coalesce(s.status, ''), coalesce(s.focus, '')
          from agent a join project p on p.id = a.project_id
          left join presence s on s.agent_id = a.id
          where a.project_id = ?1 and a.id > ?2 order by a.id limit cast(?3 as bigint)",
         params![project, after, limit],
-        seen,
+        flushed,
     )?;
     complete(read, agents)
 }
@@ -156,12 +156,12 @@ pub(crate) fn seen_by_id(
     let agents = read.rows(
         "select a.id, p.slug, a.project_id, a.name, a.program, a.model, a.task, a.metadata,
             a.orchestrate, a.created_at, a.retired_at, a.revision,
-            coalesce(s.seen_at, a.created_at), coalesce(s.status, ''), coalesce(s.focus, '')
+            s.seen_at, coalesce(s.status, ''), coalesce(s.focus, '')
          from agent a join project p on p.id = a.project_id
          left join presence s on s.agent_id = a.id
          where a.id = ?1",
         params![id],
-        seen,
+        flushed,
     )?;
     Ok(complete(read, agents)?.into_iter().next())
 }
@@ -280,10 +280,18 @@ fn metadata(row: &mut Row) -> Result<Map<String, Value>, StoreError> {
     serde_json::from_str(&row.take::<String>()?).map_err(|_| StoreError::Shape("a JSON object"))
 }
 
-fn seen(row: &mut Row) -> Result<AgentSeen, StoreError> {
-    Ok(AgentSeen {
+/// An agent and what was flushed of its presence.
+struct Flushed {
+    agent: Agent,
+    seen_at: Option<Timestamp>,
+    status: String,
+    focus: String,
+}
+
+fn flushed(row: &mut Row) -> Result<Flushed, StoreError> {
+    Ok(Flushed {
         agent: agent(row)?,
-        last_seen: row.take()?,
+        seen_at: row.take()?,
         status: row.take()?,
         focus: row.take()?,
     })
@@ -310,21 +318,30 @@ fn capabilities(read: &mut impl Read, agent: AgentId) -> Result<BTreeSet<String>
 }
 
 /// Adds capabilities, and the signs of life that are not flushed yet.
-fn complete(read: &mut impl Read, agents: Vec<AgentSeen>) -> Result<Vec<AgentSeen>, StoreError> {
-    let complete = |mut seen: AgentSeen| {
-        seen.agent.profile.capabilities = capabilities(read, seen.agent.id)?;
-        heard_since(&mut seen, read.presence());
-        Ok(seen)
+fn complete(read: &mut impl Read, agents: Vec<Flushed>) -> Result<Vec<AgentSeen>, StoreError> {
+    let complete = |mut flushed: Flushed| {
+        flushed.agent.profile.capabilities = capabilities(read, flushed.agent.id)?;
+        Ok(heard_since(flushed, read.presence()))
     };
     agents.into_iter().map(complete).collect()
 }
 
-fn heard_since(seen: &mut AgentSeen, presence: &Presence) {
+/// Takes what is newest; of whom nothing is known, the start of listening counts, so that nobody
+/// passes for silent because nobody was listening.
+fn heard_since(flushed: Flushed, presence: &Presence) -> AgentSeen {
+    let unknown = flushed.agent.created_at.max(presence.started());
+    let mut seen = AgentSeen {
+        last_seen: flushed.seen_at.unwrap_or(unknown),
+        agent: flushed.agent,
+        status: flushed.status,
+        focus: flushed.focus,
+    };
     if let Some(heard) = presence.of(seen.agent.id)
         && seen.last_seen <= heard.at
     {
         seen.last_seen = heard.at;
-        seen.status = heard.status.unwrap_or(std::mem::take(&mut seen.status));
-        seen.focus = heard.focus.unwrap_or(std::mem::take(&mut seen.focus));
+        seen.status = heard.status.unwrap_or(seen.status);
+        seen.focus = heard.focus.unwrap_or(seen.focus);
     }
+    seen
 }

@@ -16,13 +16,21 @@ use crate::tx::Read;
 ///
 /// The same function rebuilds a lost database, moves one between engines and proves that the
 /// tables are what the log says.
-pub fn replay(target: &mut dyn WriteEngine, events: &[Recorded]) -> Result<(), Error> {
+///
+/// `lease` is the lease clock's mark where the events come from: the target's must not be behind.
+pub fn replay(
+    target: &mut dyn WriteEngine,
+    events: &[Recorded],
+    lease: Option<LeaseTime>,
+) -> Result<(), Error> {
     let head = target.begin()?;
     let done = append_and_apply(target, events).and_then(|()| {
         let Some(last) = events.last() else {
             return Ok(head.seq);
         };
-        let lease = LeaseTime::from_micros(head.lease_us);
+        let lease = lease
+            .unwrap_or(LeaseTime::from_micros(0))
+            .max(LeaseTime::from_micros(head.lease_us));
         table::move_head(
             target,
             last.seq,
@@ -48,7 +56,9 @@ pub fn replay(target: &mut dyn WriteEngine, events: &[Recorded]) -> Result<(), E
 
 fn append_and_apply(target: &mut dyn WriteEngine, events: &[Recorded]) -> Result<(), Error> {
     for recorded in events {
-        let payload = recorded.payload.as_deref().unwrap_or_default();
+        let payload = recorded.payload.as_deref().ok_or_else(|| Error::Damaged {
+            what: format!("event {} has lost its payload", recorded.seq),
+        })?;
         let payload_sha256 = to_hex(&recorded.payload_sha256);
         let envelope = Envelope {
             seq: recorded.seq,

@@ -12,6 +12,7 @@ use crate::ambient::Ambient;
 use crate::command::{Command, Stop};
 use crate::error::Error;
 use crate::params;
+use crate::presence::Presence;
 use crate::query::Query;
 use crate::ticket::{AsOf, Reply};
 use crate::token::table;
@@ -81,6 +82,7 @@ impl<C: Command> CommandJob<C> {
         let mut tx = WriteTx::new(batch, &self.caller.actor, self.caller.correlation.as_ref());
         let (actor, first) = admit(&mut tx, &self.caller, C::NAME)?;
         actor.must_be_one_of(C::NAME, C::WHO)?;
+        hear(&actor, tx.presence());
         if let Some(first) = first {
             if first.request_sha256 != request_sha256 {
                 return Err(Error::IdempotencyMismatch { operation: C::NAME }.into());
@@ -141,6 +143,13 @@ impl<C: Command> Job for CommandJob<C> {
     fn answer(self: Box<Self>, ambient: &Ambient) {
         // A caller that no longer listens finds its answer under its idempotency key.
         let _ = self.reply.send(number(self.outcome, ambient));
+    }
+}
+
+/// Any call with a good credential counts as a sign of life.
+fn hear(actor: &Actor, presence: &Presence) {
+    if let Actor::Agent { agent, .. } = actor {
+        presence.touch(*agent, None, None);
     }
 }
 
@@ -261,6 +270,7 @@ impl<Q: Query> QueryJob<Q> {
             }
         }
         actor.must_be_one_of(Q::NAME, Q::WHO)?;
+        hear(&actor, snapshot.presence());
         self.query.run(&actor, snapshot)
     }
 }

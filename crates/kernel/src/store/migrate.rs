@@ -48,11 +48,19 @@ pub(crate) fn migrate_sqlite(
     if found > known {
         return Err(Error::DatabaseNewer { found, known });
     }
+    let copied_at = seq_of(conn, found)?;
     if let (Some(directory), true) = (backups, found > 0) {
         verified_backup(conn, &directory.join(format!("before-schema-{known}.db")))?;
     }
     conn.execute_batch("begin immediate").map_err(classify)?;
-    let done = step(conn, migrations, found, ambient);
+    let done = match seq_of(conn, found) {
+        Ok(seq) if seq == copied_at => step(conn, migrations, found, ambient),
+        // Going back to a copy that lacks what others wrote meanwhile would lose it.
+        Ok(_) => Err(Error::Busy {
+            reason: "others wrote while the database was copied for its upgrade".to_owned(),
+        }),
+        Err(error) => Err(error),
+    };
     if done.is_err() && !conn.is_autocommit() {
         conn.execute_batch("rollback").map_err(classify)?;
     }
@@ -109,6 +117,15 @@ fn step(
 /// Makes the random id of a new database.
 pub(crate) fn fresh_epoch(ambient: &Ambient) -> String {
     to_hex(&ambient.random::<16>())
+}
+
+/// Reads where the log ends; 0 where there is no schema yet.
+fn seq_of(conn: &Connection, schema: i64) -> Result<i64, Error> {
+    if schema == 0 {
+        return Ok(0);
+    }
+    let seq = conn.query_row("select seq from log_head", [], |row| row.get(0));
+    Ok(seq.map_err(classify)?)
 }
 
 /// Reads the schema's number: 0 for an empty file, an error for somebody else's database.

@@ -2,6 +2,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -22,6 +23,7 @@ pub(crate) fn start(
     queue: &Arc<ReadQueue>,
     ambient: &Ambient,
     presence: &Arc<Presence>,
+    hurry: &Arc<AtomicBool>,
 ) -> std::io::Result<Vec<JoinHandle<()>>> {
     let start_one = |(at, engine)| {
         let mut reader = Reader {
@@ -29,12 +31,13 @@ pub(crate) fn start(
             ambient: ambient.clone(),
             presence: Arc::clone(presence),
         };
-        let queue = Arc::clone(queue);
+        let (queue, hurry) = (Arc::clone(queue), Arc::clone(hurry));
         std::thread::Builder::new()
             .name(format!("reader-{at}"))
             .spawn(move || {
                 loop {
                     match queue.next(Duration::from_mins(1)) {
+                        Next::Job(job) if hurry.load(Ordering::Relaxed) => reader.refuse(job),
                         Next::Job(job) => reader.run(job),
                         Next::Idle => {}
                         Next::Stopped => return,
@@ -61,6 +64,14 @@ impl Reader {
         if let Err(error) = ended {
             job.fail(error.into());
         }
+        job.answer(&self.ambient);
+    }
+
+    /// Answers unheard: a stop has taken too long.
+    fn refuse(&self, mut job: Box<dyn ReadJob>) {
+        job.fail(Error::Busy {
+            reason: "the kernel stops".to_owned(),
+        });
         job.answer(&self.ambient);
     }
 

@@ -18,6 +18,7 @@ use super::queue::{Next, Queue};
 use super::{CommitError, Head, StoreError, WriteEngine};
 use crate::ambient::{Ambient, Now, Reading};
 use crate::error::{Error, Impossible, with_causes};
+use crate::follow::publish;
 use crate::log::table::move_head;
 use crate::presence::Presence;
 use crate::tx::{Batch, Tip};
@@ -122,14 +123,31 @@ impl Writer {
             Ok(()) => self.answer(jobs),
             Err(Lost::Vanished(error)) if jobs.len() > 1 => {
                 tracing::warn!(error = %with_causes(&error), commands = jobs.len(), "a batch was lost; its commands run one by one");
-                for job in jobs {
-                    self.single(job);
-                }
+                self.one_by_one(jobs);
             }
             Err(lost) => self.fail(jobs, lost),
         }
-        let tidied = self.engine.after_commit();
-        self.judge_tidying(tidied);
+        if self.gave_up.borrow().is_none() {
+            let tidied = self.engine.after_commit();
+            self.judge_tidying(tidied);
+        }
+    }
+
+    /// Runs each command in a transaction of its own.
+    fn one_by_one(&mut self, jobs: Vec<Box<dyn Job>>) {
+        let mut jobs = jobs.into_iter();
+        while let Some(job) = jobs.next() {
+            let mut alone = vec![job];
+            match self.with_retries(&mut alone, Fill::Nothing) {
+                Ok(()) => self.answer(alone),
+                // After these there is no transaction for the others either (A11).
+                Err(lost @ (Lost::NotBegun(_) | Lost::Fatal(_))) => {
+                    alone.extend(jobs);
+                    return self.fail(alone, lost);
+                }
+                Err(lost) => self.fail(alone, lost),
+            }
+        }
     }
 
     /// What the engine does for itself harms nobody if it fails, unless the disk failed (A11).
@@ -138,20 +156,11 @@ impl Writer {
             Ok(()) => {}
             Err(error @ (StoreError::Io(_) | StoreError::Damaged(_))) => {
                 tracing::error!(error = %with_causes(&error), "nothing more is written");
-                self.gave_up.send_replace(Some(reason(&error.into())));
+                self.gave_up.send_replace(Some(reason(&fatal(error))));
             }
             Err(error) => {
                 tracing::warn!(error = %with_causes(&error), "the engine could not tidy up");
             }
-        }
-    }
-
-    /// Runs one command in a transaction of its own.
-    fn single(&mut self, job: Box<dyn Job>) {
-        let mut jobs = vec![job];
-        match self.with_retries(&mut jobs, Fill::Nothing) {
-            Ok(()) => self.answer(jobs),
-            Err(lost) => self.fail(jobs, lost),
         }
     }
 
@@ -163,7 +172,8 @@ impl Writer {
             match self.transaction(jobs, fill) {
                 Err(Lost::Again(error @ StoreError::Lost(_))) => {
                     let since = *lost_since.get_or_insert_with(Instant::now);
-                    if since.elapsed() >= Duration::from_micros(RECONNECT_US_MAX) {
+                    let patience = Duration::from_micros(RECONNECT_US_MAX);
+                    if since.elapsed() >= patience || self.hurry.load(Ordering::Relaxed) {
                         return Err(Lost::NotBegun(error));
                     }
                     std::thread::sleep(RECONNECT_PAUSE);
@@ -207,7 +217,7 @@ impl Writer {
     fn begin(&mut self) -> Result<Head, Lost> {
         let head = self.engine.begin().map_err(|error| match error {
             StoreError::Conflict(_) | StoreError::Lost(_) => Lost::Again(error),
-            StoreError::Io(_) | StoreError::Damaged(_) => Lost::Fatal(error.into()),
+            StoreError::Io(_) | StoreError::Damaged(_) => Lost::Fatal(fatal(error)),
             error => Lost::NotBegun(error),
         })?;
         if head.schema == self.identity.schema && head.epoch == self.identity.epoch {
@@ -255,7 +265,7 @@ impl Writer {
 
     /// Runs one command in its savepoint; it stands, or it alone is undone.
     fn run_one(&mut self, job: &mut dyn Job, running: &mut Running) -> Result<(), Lost> {
-        self.engine.savepoint().map_err(Lost::Vanished)?;
+        self.engine.savepoint().map_err(after_rollback)?;
         let mut batch = Batch {
             session: &mut *self.engine,
             ambient: &self.ambient,
@@ -291,7 +301,7 @@ impl Writer {
                 return Err(Lost::Again(error));
             }
             Some(error @ (StoreError::Io(_) | StoreError::Damaged(_))) => {
-                return Err(Lost::Fatal(error.into()));
+                return Err(Lost::Fatal(fatal(error)));
             }
             Some(error) => {
                 job.fail(error.clone().into());
@@ -301,7 +311,7 @@ impl Writer {
             }
             None => {}
         }
-        self.engine.undo().map_err(Lost::Vanished)
+        self.engine.undo().map_err(after_rollback)
     }
 
     /// Moves the head and commits; without anything written there is nothing to commit.
@@ -330,15 +340,11 @@ impl Writer {
             Err(CommitError::Indeterminate(error @ StoreError::Lost(_))) => {
                 return Err(Lost::Unknown(error));
             }
-            Err(CommitError::Indeterminate(error)) => return Err(Lost::Fatal(error.into())),
+            Err(CommitError::Indeterminate(error)) => return Err(Lost::Fatal(fatal(error))),
         }
         // The commands stand from here on; a failure here must not be told as one of theirs.
         let _ = self.ambient.failpoints.hit("writer.before_ack");
-        self.head.send_if_modified(|head| {
-            let moved = *head < running.tip.seq;
-            *head = running.tip.seq.max(*head);
-            moved
-        });
+        publish(&self.head, running.tip.seq);
         Ok(())
     }
 
@@ -379,6 +385,15 @@ impl Writer {
     }
 }
 
+/// What callers are told when nothing may be written any more: of a failed disk nobody knows what
+/// it holds.
+fn fatal(error: StoreError) -> Error {
+    match error {
+        StoreError::Io(_) => Error::Indeterminate,
+        error => error.into(),
+    }
+}
+
 /// Says why the writer gave up; to its callers a failed disk means that nobody knows.
 fn reason(error: &Error) -> Error {
     match error {
@@ -400,7 +415,7 @@ enum Fill {
 fn after_rollback(error: StoreError) -> Lost {
     match error {
         StoreError::Conflict(_) | StoreError::Lost(_) => Lost::Again(error),
-        StoreError::Io(_) | StoreError::Damaged(_) => Lost::Fatal(error.into()),
+        StoreError::Io(_) | StoreError::Damaged(_) => Lost::Fatal(fatal(error)),
         error => Lost::Vanished(error),
     }
 }

@@ -77,11 +77,11 @@ both_engines! {
                 assert_eq!(code, "unauthorized", "{} with {what}", operation.name);
             }
             // Checked at the door a moment before: a command must look again.
-            let writes = operation.effect == Effect::Writes && operation.name != "heartbeat";
+            let writes = operation.effect == Effect::Writes;
             for actor in world.stale.iter().filter(|_| writes) {
                 let answer = world.call(actor, operation, sample(operation, &BLUE));
                 let code = answer.unwrap_err().code().word;
-                let party = operation::may_call(actor, operation).is_ok();
+                let party = actor.must_be_one_of(operation.name, operation.who).is_ok();
                 let expected = if party { "unauthorized" } else { "forbidden" };
                 assert_eq!(code, expected, "{} as {actor}", operation.name);
             }

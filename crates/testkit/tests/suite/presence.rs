@@ -24,8 +24,8 @@ both_engines! {
         kit.project("/srv/web");
         let (_, blue) = kit.agent("web", "Blue");
         let beat: Heartbeat = request(&json!({ "status": "working", "focus": "src/auth" }));
-        kit.kernel().heartbeat(&blue, beat).unwrap();
-        kit.kernel().heartbeat(&blue, Heartbeat::default()).unwrap();
+        kit.ask_as(blue.clone(), beat).unwrap();
+        kit.ask_as(blue.clone(), Heartbeat::default()).unwrap();
         let get: GetAgent = request(&json!({ "agent": "Blue" }));
         let seen = kit.ask_as(blue, get).unwrap().answer.agent;
         assert_eq!((seen.status.as_str(), seen.focus.as_str()), ("working", "src/auth"));
@@ -39,12 +39,24 @@ both_engines! {
         let before = kit.kernel().head().borrow().get();
         kit.clock.advance_us(60 * SECOND);
         let beat: Heartbeat = request(&json!({ "status": "working" }));
-        kit.kernel().heartbeat(&blue, beat).unwrap();
+        kit.ask_as(blue.clone(), beat).unwrap();
         kit.restart();
         let get: GetAgent = request(&json!({ "agent": "Blue", "project": "web" }));
         let seen = kit.ask(get).unwrap().answer.agent;
         assert_eq!((seen.status.as_str(), kit.kernel().head().borrow().get()), ("working", before));
         assert!(seen.last_seen > seen.agent.created_at);
+    }
+
+    // a last-seen that nobody knows counts as now after a restart
+    fn nobody_passes_for_silent_because_of_a_restart(engine) {
+        let mut kit = Kit::new(engine);
+        kit.project("/srv/web");
+        kit.run(register("web", "Silent")).unwrap();
+        kit.stop();
+        kit.clock.advance_us(3_600 * SECOND);
+        kit.restart();
+        let list: ListAgents = request(&json!({ "project": "web", "active_within": "10m" }));
+        assert_eq!(kit.ask(list).unwrap().answer.items.len(), 1);
     }
 
     // F5: at most one write per agent and 10 s

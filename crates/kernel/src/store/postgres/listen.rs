@@ -63,6 +63,7 @@ impl Listener {
     }
 
     /// Stops and waits for the thread's end.
+    #[cfg(test)]
     pub(crate) fn stop(self) {
         drop(self);
     }

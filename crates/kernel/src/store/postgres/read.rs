@@ -35,6 +35,13 @@ impl PostgresReader {
         })
     }
 
+    /// Connects for one long look at everything: doctors and moves, not requests.
+    pub(crate) fn open_unhurried(target: &PostgresTarget) -> Result<Self, StoreError> {
+        Ok(Self {
+            connection: Connection::open(target, Role::Examiner)?,
+        })
+    }
+
     fn snapshot(&mut self) -> Result<Head, StoreError> {
         // The last of them: with it all were.
         if !self.connection.is_prepared(END) {

@@ -28,6 +28,8 @@ pub(super) enum Role {
     Reader,
     /// Hears of commits.
     Listener,
+    /// Reads everything once, which takes as long as the tables are large.
+    Examiner,
     /// Changes the schema, which takes as long as the tables are large.
     Migrator,
 }
@@ -37,13 +39,13 @@ impl Role {
         match self {
             Self::Writer => "10000",
             Self::Reader | Self::Listener => "5000",
-            Self::Migrator => "0",
+            Self::Migrator | Self::Examiner => "0",
         }
     }
 
     fn lock_timeout_ms(self) -> &'static str {
         match self {
-            Self::Writer | Self::Reader | Self::Listener => "10000",
+            Self::Writer | Self::Reader | Self::Listener | Self::Examiner => "10000",
             // Another server may be migrating just now.
             Self::Migrator => "60000",
         }

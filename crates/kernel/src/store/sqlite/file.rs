@@ -102,15 +102,18 @@ impl SqliteFile {
         let mut conn = copy.open(OpenFlags::SQLITE_OPEN_READ_WRITE)?;
         let backup = rusqlite::backup::Backup::new(&source.conn, &mut conn).map_err(classify)?;
         // All pages in one step: the copy is one snapshot, however much is written meanwhile.
-        backup.step(-1).map_err(classify)?;
+        let step = backup.step(-1).map_err(classify)?;
         drop(backup);
+        if step != rusqlite::backup::StepResult::Done {
+            return Err(StoreError::Busy(Arc::new(NotCopied)));
+        }
         // One file, complete in itself, that can be looked at without leaving others beside it.
         conn.pragma_update_and_check(None, "journal_mode", "delete", |_| Ok(()))
             .map_err(classify)?;
         Ok(copy)
     }
 
-    /// Lets SQLite look for damage; a failure to look is none.
+    /// Lets SQLite look for damage.
     pub(crate) fn quick_check(&self) -> Result<(), Error> {
         let checked = self.open_reader(Duration::MAX).and_then(|reader| {
             let sql = "pragma quick_check(1)";
@@ -122,11 +125,7 @@ impl SqliteFile {
         match checked {
             Ok(answer) if answer == "ok" => Ok(()),
             Ok(what) => Err(Error::Damaged { what }),
-            Err(error @ StoreError::Damaged(_)) => Err(error.into()),
-            Err(error) => {
-                tracing::warn!(error = %error, "the database could not be checked");
-                Ok(())
-            }
+            Err(error) => Err(error.into()),
         }
     }
 
@@ -196,6 +195,10 @@ struct Mismatch {
     name: &'static str,
     found: String,
 }
+
+#[derive(Debug, thiserror::Error)]
+#[error("the database was locked while it was copied")]
+struct NotCopied;
 
 #[derive(Debug, thiserror::Error)]
 #[error("the file or its disk is read-only")]
