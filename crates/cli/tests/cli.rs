@@ -282,6 +282,52 @@ fn a_second_signal_ends_at_once() {
     assert_eq!(server.wait(), Some(2));
 }
 
+// A11: after a failed sync the server gives up and ends, and nothing it said was untrue
+#[test]
+fn a_server_whose_disk_fails_ends() {
+    let place = Place::new();
+    drop(place.serve());
+    place
+        .call("ensure_project", &json!({ "key": "/srv/web" }))
+        .unwrap();
+    let mut server = Command::new("strace")
+        .args([
+            "-f",
+            "-qq",
+            "-o",
+            "/dev/null",
+            "-e",
+            "trace=fsync,fdatasync",
+        ])
+        .args(["-e", "inject=fsync,fdatasync:error=EIO", COMITY, "--data"])
+        .arg(place.data())
+        .args(["serve", "--addr", "127.0.0.1:0", "--json"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut line = String::new();
+    BufReader::new(server.stdout.as_mut().unwrap())
+        .read_line(&mut line)
+        .unwrap();
+    let said: Value = serde_json::from_str(&line).unwrap();
+    // The probe commits, and the commit's sync fails.
+    let mut stream = TcpStream::connect(said["addr"].as_str().unwrap()).unwrap();
+    write!(
+        stream,
+        "GET /health HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
+    )
+    .unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    assert!(answer.starts_with("HTTP/1.1 503"), "{answer}");
+    let ended = server.wait_with_output().unwrap();
+    assert_eq!(ended.status.code(), Some(2));
+    let said = String::from_utf8_lossy(&ended.stderr).into_owned();
+    assert!(said.contains("the disk failed"), "{said}");
+    assert!(place.run(&["doctor"]).status.success());
+}
+
 // S21
 #[test]
 fn a_directory_open_to_others_is_refused() {

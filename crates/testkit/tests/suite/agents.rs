@@ -1,17 +1,33 @@
 //! Agents.
 
 use comity_domain::Right;
-use comity_kernel::Error;
 use comity_kernel::agent::{
     GetAgent, ListAgents, Orient, RegisterAgent, RetireAgent, RotateToken, UpdateAgent,
 };
 use comity_kernel::token::CreateToken;
+use comity_kernel::tx::WriteTx;
+use comity_kernel::{Actor, Command, Error, Party, Stop};
 use comity_testkit::kit::{operator_with_key, register, request};
 use comity_testkit::{Kit, both_engines};
+use serde::Serialize;
 use serde_json::json;
 
 fn code(error: &Error) -> &'static str {
     error.code().word
+}
+
+/// A command for agents with the right `orchestrate`.
+#[derive(Serialize)]
+struct Steer;
+
+impl Command for Steer {
+    const NAME: &'static str = "steer";
+    const WHO: &'static [Party] = &[Party::Orchestrator];
+    type Answer = ();
+
+    fn decide(&self, _tx: &mut WriteTx<'_, '_>) -> Result<(), Stop> {
+        Ok(())
+    }
 }
 
 both_engines! {
@@ -84,16 +100,33 @@ both_engines! {
         assert_eq!(kit.run(given).unwrap().answer.agent.profile.rights.len(), 1);
     }
 
+    // E5
+    fn an_agent_changes_only_itself(engine) {
+        let kit = Kit::new(engine);
+        kit.project("/srv/web");
+        let (_, blue) = kit.agent("web", "Blue");
+        kit.agent("web", "Red");
+        let update = |agent: &str| request::<UpdateAgent>(&json!({ "agent": agent, "task": "x" }));
+        assert_eq!(code(&kit.run_as(blue.clone(), update("Red")).unwrap_err()), "forbidden");
+        assert!(kit.run_as(blue, update("Blue")).is_ok());
+    }
+
     // E5: a right taken away is gone at once, whatever the caller still holds
     fn rights_are_those_of_the_moment(engine) {
         let kit = Kit::new(engine);
         kit.project("/srv/web");
+        let rights = |rights: &[&str]| {
+            let fields = json!({ "agent": "Blue", "project": "web", "rights": rights });
+            kit.run(request::<UpdateAgent>(&fields)).unwrap();
+        };
         let (_, blue) = kit.agent("web", "Blue");
-        let (_, red) = kit.agent("web", "Red");
-        let update = |agent: &str| request::<UpdateAgent>(&json!({ "agent": agent, "task": "x" }));
-        assert_eq!(code(&kit.run_as(blue.clone(), update("Red")).unwrap_err()), "forbidden");
-        assert!(kit.run_as(red, update("Red")).is_ok());
-        assert!(kit.run_as(blue, update("Blue")).is_ok());
+        assert_eq!(code(&kit.run_as(blue.clone(), Steer).unwrap_err()), "forbidden");
+        rights(&["orchestrate"]);
+        let Actor::Agent { agent, project, token, .. } = blue else { panic!("an agent") };
+        let believes = Actor::Agent { agent, project, token, orchestrate: true };
+        assert!(kit.run_as(believes.clone(), Steer).is_ok());
+        rights(&[]);
+        assert_eq!(code(&kit.run_as(believes, Steer).unwrap_err()), "forbidden");
     }
 
     fn a_profile_changes_where_it_is_given(engine) {
@@ -229,7 +262,7 @@ both_engines! {
         assert!(!stored.contains("comity_"), "{stored} {token}");
     }
 
-    // E4: agents are retired, never deleted
+    // E5
     fn an_observer_reads_and_changes_nothing(engine) {
         let kit = Kit::new(engine);
         kit.project("/srv/web");

@@ -9,16 +9,17 @@ use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
 
 use comity_kernel::ambient::Entropy;
-use comity_kernel::failpoint::{Action, Gate};
+use comity_kernel::failpoint::{Action, Failpoints, Gate};
 use comity_kernel::operation::{self, Outcome};
 use comity_kernel::project::{EnsureProject, EnsuredProject};
+use comity_kernel::store::StoreError;
 use comity_kernel::token::{CreateToken, RevokeToken};
 use comity_kernel::{Actor, Error, Kernel, Options, Reply, Ticket};
 use comity_testkit::kit::{operator_with_key, register, request};
 use comity_testkit::{Engine, Kit, SeededEntropy, both_engines};
 use serde_json::{Value, json};
 
-use self::commands::{AgentNames, How, Linger, LostAtFirst, Meet, Meeting, Poisoned};
+use self::commands::{AgentNames, How, Linger, LostAtFirst, Meet, Meeting, Poisoned, Sabotage};
 
 mod commands;
 
@@ -72,6 +73,49 @@ both_engines! {
         let seq = i64::try_from(run_again).unwrap();
         assert_eq!(project_count(&kit), (run_again, seq));
         kit.failpoints.clear(BEFORE_COMMIT);
+    }
+
+    // L2: a batch that lost against another server is run again from fresh reads, ten times
+    fn a_batch_that_lost_against_another_server_runs_again(engine) {
+        let kit = Kit::new(engine);
+        let outrun = |times| vec![StoreError::Conflict(Arc::new(std::fmt::Error)); times];
+        let run = |key: &str, times| {
+            let command = Sabotage::new(ensure(key), outrun(times), &kit.failpoints);
+            let attempts = Arc::clone(&command.attempts);
+            let answer = soon(kit.kernel().execute(Actor::OPERATOR.into(), command));
+            (answer, attempts.load(Ordering::SeqCst))
+        };
+        let (won, attempts) = run("/srv/1", 9);
+        assert!(won.unwrap().answer.created);
+        assert_eq!(attempts, 10);
+        let (lost, attempts) = run("/srv/2", 10);
+        assert!(matches!(lost, Err(Error::Busy { .. })), "{lost:?}");
+        assert_eq!(attempts, 10);
+        kit.failpoints.clear(BEFORE_COMMIT);
+        assert_eq!(project_count(&kit), (1, 1));
+    }
+
+    // A11: the disk fails while a lost batch runs one by one; nobody behind it is acknowledged
+    fn after_a_failed_disk_nobody_in_the_batch_is_acknowledged(engine) {
+        let kit = Kit::new(engine);
+        let gate = Held::at(&kit, BEFORE_BATCH);
+        let cause = || Arc::new(std::fmt::Error);
+        let plan = vec![StoreError::Full(cause()), StoreError::Io(cause())];
+        let first = Sabotage::new(ensure("/srv/0"), plan, &kit.failpoints);
+        let mut tickets = vec![kit.kernel().execute(Actor::OPERATOR.into(), first)];
+        gate.reached();
+        tickets.extend((1..=3).map(|n| {
+            let behind = Sabotage::new(ensure(&format!("/srv/{n}")), Vec::new(), &Failpoints::default());
+            kit.kernel().execute(Actor::OPERATOR.into(), behind)
+        }));
+        gate.open();
+        for ticket in tickets {
+            let answer = soon(ticket);
+            assert!(answer.is_err(), "{answer:?}");
+        }
+        assert!(kit.kernel().gave_up().borrow().is_some());
+        kit.failpoints.clear(BEFORE_COMMIT);
+        assert_eq!(project_count(&kit), (0, 0));
     }
 
     // B2

@@ -87,6 +87,16 @@ both_engines! {
         kit.reopen(|options| options.migrations = next()).unwrap();
     }
 
+    // L11: another database in the place of the one that was opened
+    fn a_kernel_whose_database_was_replaced_stops_writing(engine) {
+        let kit = Kit::new(engine);
+        kit.project("/srv/web");
+        kit.shell("update log_head set epoch = 'another'").unwrap();
+        let refused = kit.run(register("web", "Blue")).unwrap_err();
+        assert!(refused.to_string().contains("replaced"), "{refused}");
+        assert!(kit.kernel().gave_up().borrow().is_some());
+    }
+
     // K6: a released log replayed, and its tables migrated, come to the same state
     fn the_golden_logs_fold_to_their_migrated_tables(engine) {
         for golden in golden::all() {

@@ -335,7 +335,8 @@ fn a_read_only_disk_after_a_crash_is_refused_at_start() {
 // stops those who have it open): an error that says "later", no crash, no verdict of damage
 #[test]
 fn a_file_that_turns_read_only_stops_writing_and_nothing_else() {
-    let directory = tempfile::tempdir().unwrap();
+    // Not in /tmp, which may be a file system in memory that knows no such flag.
+    let directory = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     let path = directory.path().join("comity.db");
     let options = options(&path, &Failpoints::default());
     let kernel = Kernel::open(options.clone()).unwrap();

@@ -226,3 +226,47 @@ impl Meeting {
         assert!(!waited.unwrap().1.timed_out(), "not everybody came");
     }
 }
+
+/// Makes the commits of its first attempts fail, one error each.
+#[derive(Serialize)]
+pub(super) struct Sabotage {
+    ensure: EnsureProject,
+    #[serde(skip)]
+    plan: Vec<StoreError>,
+    #[serde(skip)]
+    pub(super) attempts: Arc<AtomicU32>,
+    #[serde(skip)]
+    failpoints: Failpoints,
+}
+
+impl Sabotage {
+    pub(super) fn new(
+        ensure: EnsureProject,
+        plan: Vec<StoreError>,
+        failpoints: &Failpoints,
+    ) -> Self {
+        Self {
+            ensure,
+            plan,
+            attempts: Arc::default(),
+            failpoints: failpoints.clone(),
+        }
+    }
+}
+
+impl Command for Sabotage {
+    const NAME: &'static str = "sabotage";
+    const WHO: &'static [Party] = &[Party::Operator];
+    type Answer = EnsuredProject;
+
+    fn decide(&self, tx: &mut WriteTx<'_, '_>) -> Result<EnsuredProject, Stop> {
+        let attempt = self.attempts.fetch_add(1, Ordering::SeqCst) as usize;
+        match self.plan.get(attempt) {
+            Some(error) => self
+                .failpoints
+                .set(BEFORE_COMMIT, Action::Fail(error.clone())),
+            None => self.failpoints.clear(BEFORE_COMMIT),
+        }
+        self.ensure.decide(tx)
+    }
+}
