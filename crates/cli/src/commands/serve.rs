@@ -46,15 +46,15 @@ impl Serve {
             probing: Arc::default(),
         };
         let runtime = runtime()?;
-        let served = runtime.block_on(async {
-            let served = self.serve(server, &owned.data, &token).await;
+        let done = runtime.block_on(async {
+            let done = self.serve(server, &owned.data, &token).await;
             // Inside the runtime, so that a second signal still ends a stop that hangs.
             let stopped = tokio::task::spawn_blocking(move || kernel.stop()).await;
-            served.and(stopped.map_err(Error::internal))
+            done.and(stopped.map_err(Error::internal))
         });
         // A request that hangs must not hold the process.
         runtime.shutdown_timeout(Duration::from_millis(100));
-        served?;
+        done?;
         let reason = gave_up.borrow().clone();
         match reason {
             Some(error) => Err(error),

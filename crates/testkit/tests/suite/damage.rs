@@ -95,7 +95,7 @@ fn open_copy(options: &Options, path: &Path) -> Result<Kernel, Error> {
     Kernel::open(copy)
 }
 
-// A12: start refused, bytes untouched
+// A12, fault 4: start refused, bytes untouched
 #[test]
 fn a_damaged_header_is_refused_and_left_alone() {
     let mut kit = filled(Engine::Sqlite);
@@ -174,7 +174,7 @@ fn a_foreign_database_is_refused() {
     );
 }
 
-// A13: a byte flipped anywhere in the file is noticed, or nothing is lost
+// A13, fault 4: a byte flipped anywhere in the file is noticed, or nothing is lost
 #[test]
 fn a_flipped_byte_is_noticed_or_harmless() {
     let kit = filled(Engine::Sqlite);

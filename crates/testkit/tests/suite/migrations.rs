@@ -45,7 +45,7 @@ both_engines! {
         kit.run(register("web", "Red")).unwrap();
     }
 
-    // K2: a newer schema is refused without a write
+    // K2, fault 18: a newer schema is refused without a write
     fn a_newer_database_is_refused(engine) {
         let mut kit = Kit::with(engine, |options| options.migrations = next());
         kit.project("/srv/web");
@@ -119,7 +119,7 @@ fn the_newest_golden_log_knows_every_event() {
     }
 }
 
-// K1 K3, SQLite alone: a server's administrator backs PostgreSQL up
+// K1 K3, fault 18; SQLite alone: a server's administrator backs PostgreSQL up
 #[test]
 fn an_upgrade_is_preceded_by_a_backup_that_works() {
     let mut kit = Kit::new(Engine::Sqlite);
