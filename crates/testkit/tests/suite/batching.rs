@@ -9,7 +9,7 @@ use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
 
 use comity_kernel::ambient::Entropy;
-use comity_kernel::failpoint::{Action, Failpoints, Gate};
+use comity_kernel::failpoint::{Action, Gate};
 use comity_kernel::operation::{self, Outcome};
 use comity_kernel::project::{EnsureProject, EnsuredProject};
 use comity_kernel::store::StoreError;
@@ -104,8 +104,10 @@ both_engines! {
         let first = Sabotage::new(ensure("/srv/0"), plan, &kit.failpoints);
         let mut tickets = vec![kit.kernel().execute(Actor::OPERATOR.into(), first)];
         gate.reached();
+        // The fault passes: whoever runs after the failed disk could be committed, and must not be.
         tickets.extend((1..=3).map(|n| {
-            let behind = Sabotage::new(ensure(&format!("/srv/{n}")), Vec::new(), &Failpoints::default());
+            let plan = vec![StoreError::Full(cause())];
+            let behind = Sabotage::new(ensure(&format!("/srv/{n}")), plan, &kit.failpoints);
             kit.kernel().execute(Actor::OPERATOR.into(), behind)
         }));
         gate.open();
