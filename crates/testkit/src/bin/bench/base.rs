@@ -16,9 +16,9 @@ use comity_testkit::{ManualClock, SeededEntropy};
 use serde_json::json;
 
 /// The project of all agents.
-pub(crate) const PROJECT: &str = "/work/bench";
+pub(crate) const PROJECT: &str = "/srv/bench";
 /// A project that only readers look at, so that what they read stays as it is.
-pub(crate) const QUIET: &str = "/work/quiet";
+pub(crate) const QUIET: &str = "/srv/quiet";
 /// Callers that wait for their answers side by side.
 pub(crate) const CALLERS: usize = 64;
 
