@@ -3,14 +3,18 @@
 use std::fmt;
 use std::ops::Deref;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, de};
 
 use crate::limits::AGENT_NAME_CHARS_MAX;
 
 /// An agent's name as its owner spells it.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, JsonSchema)]
 #[serde(transparent)]
-pub struct AgentName(String);
+#[schemars(inline)]
+pub struct AgentName(
+    #[schemars(regex(pattern = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"))] String,
+);
 
 /// Names that mean an actor which is not an agent.
 const RESERVED: [&str; 3] = ["operator", "observer", "system"];

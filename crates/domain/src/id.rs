@@ -2,14 +2,16 @@
 
 use std::fmt;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, de};
 
 macro_rules! id {
     ($(#[$doc:meta] $name:ident),+ $(,)?) => {$(
         #[$doc]
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
         #[serde(transparent)]
-        pub struct $name(i64);
+        #[schemars(inline)]
+        pub struct $name(#[schemars(range(min = 1))] i64);
 
         impl $name {
             /// Takes a number that the database or a counter vouches for.
@@ -52,10 +54,22 @@ id! {
 
 /// A place in the log: 1, 2, 3 … in commit order, 0 before the first event.
 #[derive(
-    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+    Clone,
+    Copy,
+    Debug,
+    Default,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Serialize,
+    Deserialize,
+    JsonSchema,
 )]
 #[serde(transparent)]
-pub struct Seq(i64);
+#[schemars(inline)]
+pub struct Seq(#[schemars(range(min = 0))] i64);
 
 impl Seq {
     /// The place before the first event.

@@ -3,19 +3,22 @@
 use std::fmt;
 use std::ops::Deref;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, de};
 
 use crate::limits::{PROJECT_KEY_BYTES_MAX, SLUG_BYTES_MAX};
 use crate::text::Line;
 
 /// What a caller calls a project, usually a directory; equal keys are one project, others never.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, JsonSchema)]
 #[serde(transparent)]
-pub struct ProjectKey(String);
+#[schemars(inline)]
+pub struct ProjectKey(#[schemars(length(min = 1, max = PROJECT_KEY_BYTES_MAX))] String);
 
 /// A project's short name in paths and URLs: `[a-z0-9-]`, unique, stable.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
+#[schemars(inline)]
 pub struct Slug(String);
 
 impl ProjectKey {
@@ -102,7 +105,7 @@ impl<'de> Deserialize<'de> for ProjectKey {
 macro_rules! words {
     ($(#[$doc:meta])* $name:ident { $($(#[$variant_doc:meta])* $variant:ident = $word:literal),+ $(,)? }) => {
         $(#[$doc])*
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
         pub enum $name {
             $($(#[$variant_doc])* #[serde(rename = $word)] $variant),+
         }

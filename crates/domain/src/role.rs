@@ -1,9 +1,10 @@
 //! Who a caller is and what it may do.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The three kinds of credential.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Role {
     /// A person: everything.
@@ -33,7 +34,7 @@ impl Role {
 }
 
 /// What an agent may do beyond its own things.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Right {
     /// Creates and steers runs and dispatches.

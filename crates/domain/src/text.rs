@@ -1,8 +1,10 @@
 //! Text from outside with its length and characters checked once, at the border.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::ops::Deref;
 
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, de};
 
 /// Characters that change how their neighbours are shown, or are not shown at all.
@@ -21,7 +23,7 @@ const fn is_deceptive(c: char) -> bool {
 }
 
 macro_rules! bounded_text {
-    ($(#[$doc:meta])* $name:ident, $check:ident) => {
+    ($(#[$doc:meta])* $name:ident, $check:ident, $least:literal) => {
         $(#[$doc])*
         #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
         #[serde(transparent)]
@@ -55,6 +57,21 @@ macro_rules! bounded_text {
             }
         }
 
+        impl<const MAX: usize> JsonSchema for $name<MAX> {
+            fn schema_name() -> Cow<'static, str> {
+                stringify!($name).into()
+            }
+
+            fn inline_schema() -> bool {
+                true
+            }
+
+            /// Characters are never more than bytes, so the bound refuses nothing that is good.
+            fn json_schema(_: &mut SchemaGenerator) -> Schema {
+                json_schema!({ "type": "string", "minLength": $least, "maxLength": MAX })
+            }
+        }
+
         impl<'de, const MAX: usize> Deserialize<'de> for $name<MAX> {
             fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
                 Self::parse(String::deserialize(deserializer)?).map_err(de::Error::custom)
@@ -65,13 +82,13 @@ macro_rules! bounded_text {
 
 bounded_text! {
     /// One line that says something: not blank, no control or deceptive characters.
-    Line, check_line
+    Line, check_line, 1
 }
 
 bounded_text! {
     /// Text of any number of lines, possibly none: tabs and line ends are its only control
     /// characters.
-    Prose, check_prose
+    Prose, check_prose, 0
 }
 
 fn check_line(text: &str, max: usize) -> Result<(), String> {

@@ -1,7 +1,9 @@
 //! Times are integer microseconds inside and RFC 3339 on the wire.
 
+use std::borrow::Cow;
 use std::fmt;
 
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
 /// A wall-clock time, for people and filters; nothing is ordered by it.
@@ -13,6 +15,9 @@ pub struct Timestamp(i64);
 /// It starts at wall time when a database is made and never goes back (3.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct LeaseTime(i64);
+
+/// The word by which schemas mark a length of time.
+pub const SPAN_FORMAT: &str = "span";
 
 /// A length of time, never negative, written `"30m"` or `"1h30m"` in requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -52,6 +57,20 @@ impl<'de> Deserialize<'de> for Timestamp {
             de::Error::custom("must be an RFC 3339 time such as `2026-01-31T09:00:00Z`")
         })?;
         Ok(Self(time.as_microsecond()))
+    }
+}
+
+impl JsonSchema for Timestamp {
+    fn schema_name() -> Cow<'static, str> {
+        "Timestamp".into()
+    }
+
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": "string", "format": "date-time" })
     }
 }
 
@@ -98,6 +117,20 @@ impl<'de> Deserialize<'de> for Span {
             Ok(micros) if micros >= 0 => Ok(Self(micros)),
             _ => Err(de::Error::custom(RULE)),
         }
+    }
+}
+
+impl JsonSchema for Span {
+    fn schema_name() -> Cow<'static, str> {
+        "Span".into()
+    }
+
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": "string", "format": SPAN_FORMAT, "examples": ["30m", "1h30m"] })
     }
 }
 

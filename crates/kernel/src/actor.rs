@@ -55,6 +55,8 @@ pub enum Party {
     Operator,
     /// Any agent, in its project.
     Agent,
+    /// An agent, for its own things only; the operation itself looks whose they are.
+    Itself,
     /// An agent with the right `orchestrate`.
     Orchestrator,
     /// An observer.
@@ -90,6 +92,7 @@ impl Actor {
             Self::Operator { .. } => parties.contains(&Party::Operator),
             Self::Agent { orchestrate, .. } => {
                 parties.contains(&Party::Agent)
+                    || parties.contains(&Party::Itself)
                     || (*orchestrate && parties.contains(&Party::Orchestrator))
             }
             Self::Observer { .. } => parties.contains(&Party::Observer),

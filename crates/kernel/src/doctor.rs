@@ -1,10 +1,12 @@
 //! Verifies a database: chain, fold, revisions, soundness. It never repairs.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use comity_domain::limits::CHAIN_LINKS_AT_START;
 use comity_domain::{Seq, token};
-use serde::Serialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use crate::ambient::Ambient;
 use crate::error::{Error, with_causes};
@@ -18,8 +20,29 @@ use crate::store::sqlite::{SqliteFile, SqliteWriter};
 use crate::store::{Head, ReadEngine, Row, WriteEngine};
 use crate::tx::{Read, Snapshot, Tip};
 
+/// Verifies the whole database and repairs nothing.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Doctor {}
+
+/// Copies the database into a new file and proves the copy.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Backup {
+    /// The file's name; a numbered one beside it if it exists.
+    #[serde(default)]
+    pub to: Option<PathBuf>,
+}
+
+/// Where the copy is.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct BackupMade {
+    /// The file.
+    pub backup: String,
+}
+
 /// What a doctor found.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Findings {
     /// Whether every check passed.
     pub ok: bool,
@@ -32,7 +55,7 @@ pub struct Findings {
 }
 
 /// One check.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Check {
     /// What was checked.
     pub name: &'static str,

@@ -83,6 +83,32 @@ pub enum Error {
         /// The limit.
         limit: u64,
     },
+    /// The credential calls too often (S24).
+    #[error("{who} calls too often")]
+    RateLimited {
+        /// Who.
+        who: String,
+        /// When the next call may come.
+        retry_after_ms: u64,
+    },
+    /// The request was meant for another server, or made to look so (S16).
+    #[error("this server is not called `{host}`")]
+    WrongHost {
+        /// What the caller called it.
+        host: String,
+    },
+    /// The route exists, with other methods.
+    #[error("this route does not take {method}")]
+    MethodNotAllowed {
+        /// The method.
+        method: String,
+    },
+    /// The request did not arrive in time (S1).
+    #[error("the request did not arrive within {seconds} s")]
+    TooSlow {
+        /// How long it may take.
+        seconds: u64,
+    },
     /// Too much waits already, or the database is held by others.
     #[error("{reason}")]
     Busy {
@@ -164,6 +190,10 @@ codes! {
     VERSION_CONFLICT = "version_conflict", 409, 1;
     IDEMPOTENCY_MISMATCH = "idempotency_mismatch", 409, 1;
     LIMIT_EXCEEDED = "limit_exceeded", 422, 1;
+    RATE_LIMITED = "rate_limited", 429, 2;
+    WRONG_HOST = "wrong_host", 421, 2;
+    METHOD_NOT_ALLOWED = "method_not_allowed", 405, 2;
+    TOO_SLOW = "too_slow", 408, 2;
     BUSY = "busy", 503, 2;
     STORAGE_FULL = "storage_full", 503, 2;
     INDETERMINATE = "indeterminate", 503, 2;
@@ -189,6 +219,10 @@ impl Error {
             Self::VersionConflict { .. } => VERSION_CONFLICT,
             Self::IdempotencyMismatch { .. } => IDEMPOTENCY_MISMATCH,
             Self::LimitExceeded { .. } => LIMIT_EXCEEDED,
+            Self::RateLimited { .. } => RATE_LIMITED,
+            Self::WrongHost { .. } => WRONG_HOST,
+            Self::MethodNotAllowed { .. } => METHOD_NOT_ALLOWED,
+            Self::TooSlow { .. } => TOO_SLOW,
             Self::Busy { .. } => BUSY,
             Self::StorageFull => STORAGE_FULL,
             Self::Indeterminate => INDETERMINATE,
@@ -230,6 +264,12 @@ impl Error {
             }
             Self::IdempotencyMismatch { .. } => "use a new key for a new request",
             Self::LimitExceeded { .. } => "use less of it, or end some of it first",
+            Self::RateLimited { .. } => "wait as long as `retry_after_ms` says, and call less often",
+            Self::WrongHost { .. } => {
+                "use the address the server prints at its start, or add the name to `allowed_hosts`"
+            }
+            Self::MethodNotAllowed { .. } => "use a method of the `Allow` header",
+            Self::TooSlow { .. } => "send the whole request at once",
             Self::Busy { .. } => "wait a little and repeat with the same idempotency key",
             Self::StorageFull => "free space on the data disk; reading goes on meanwhile",
             Self::Indeterminate => "repeat with the same idempotency key to learn which",
@@ -250,6 +290,7 @@ impl Error {
         match self {
             Self::Busy { .. } | Self::Indeterminate => Some(1_000),
             Self::StorageFull => Some(10_000),
+            Self::RateLimited { retry_after_ms, .. } => Some(*retry_after_ms),
             _ => None,
         }
     }

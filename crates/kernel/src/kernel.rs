@@ -45,6 +45,9 @@ pub struct Kernel {
     running: Mutex<Option<Running>>,
     identity: Identity,
     round_trips: Option<Arc<RoundTrips>>,
+    backups: Option<PathBuf>,
+    /// The turn of whoever examines or copies everything.
+    long_work: Arc<Mutex<()>>,
 }
 
 /// What ends with the kernel.
@@ -116,6 +119,8 @@ impl Kernel {
             })),
             identity,
             round_trips: opened.round_trips,
+            backups: options.backups,
+            long_work: Arc::default(),
         })
     }
 
@@ -197,6 +202,52 @@ impl Kernel {
     /// Copies the database into a new file, one snapshot of it.
     pub fn backup(&self, target: &Path) -> Result<PathBuf, Error> {
         self.database.backup(target)
+    }
+
+    /// Examines the whole database on a thread of its own; one at a time.
+    pub fn examine(&self) -> Ticket<Findings> {
+        let name = doctor::scratch_name(&self.ambient);
+        let (database, ambient) = (self.database.clone(), self.ambient.clone());
+        self.beside(move |backups| database.examine(&backups.join(name), &ambient))
+    }
+
+    /// Copies the database on a thread of its own, into the data directory's `backups` unless
+    /// told otherwise; one at a time.
+    pub fn copy(&self, to: Option<PathBuf>) -> Ticket<PathBuf> {
+        let database = self.database.clone();
+        let name = to.unwrap_or_else(|| PathBuf::from("comity.db"));
+        self.beside(move |backups| database.backup(&backups.join(name)))
+    }
+
+    /// Runs long work on a thread of its own, with the directory for copies.
+    fn beside<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Path) -> Result<T, Error> + Send + 'static,
+    ) -> Ticket<T> {
+        let Some(backups) = self.backups.clone() else {
+            return Ticket::answered(Err(Error::Unusable {
+                what: "there is no directory for copies".to_owned(),
+            }));
+        };
+        let turn = Arc::clone(&self.long_work);
+        let (answer, ticket) = Ticket::new();
+        let run = move || {
+            let done = match turn.try_lock() {
+                Ok(_turn) => work(&backups),
+                Err(_) => Err(Error::Busy {
+                    reason: "another examination or copy runs".to_owned(),
+                }),
+            };
+            // Whoever asked may be gone.
+            let _ = answer.send(done);
+        };
+        match std::thread::Builder::new().name("beside".to_owned()).spawn(run) {
+            // It answers, and ends by itself.
+            Ok(_thread) => ticket,
+            Err(error) => Ticket::answered(Err(Error::Busy {
+                reason: format!("a thread cannot be started: {error}"),
+            })),
+        }
     }
 
     /// Runs SQLite's own check beside the requests; damage stops all writing (A12).

@@ -1,20 +1,22 @@
 //! Keyset pages: every list is one.
 
 use comity_domain::limits::{PAGE_DEFAULT, PAGE_MAX};
+use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, de};
 
 /// How many items a page may have: 1 to 500, 50 unless said.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(transparent)]
-pub struct Limit(u32);
+#[schemars(inline)]
+pub struct Limit(#[schemars(range(min = 1, max = PAGE_MAX))] u32);
 
 /// Where the page before ended.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-#[serde(transparent)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, JsonSchema)]
+#[schemars(inline, with = "String")]
 pub struct After(i64);
 
 /// One page of a list.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Page<T> {
     /// The items, in a stable order.
     pub items: Vec<T>,
@@ -60,6 +62,12 @@ impl After {
     /// Returns the key of the last item seen; 0 at the start.
     pub const fn get(self) -> i64 {
         self.0
+    }
+}
+
+impl Serialize for After {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(&self.0)
     }
 }
 

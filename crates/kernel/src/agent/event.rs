@@ -3,11 +3,12 @@
 use std::collections::BTreeSet;
 
 use comity_domain::{AgentId, AgentName, ProjectId, Right};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 /// What an agent says of itself, and what it was given.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Profile {
     /// The program it runs in.
     pub program: String,

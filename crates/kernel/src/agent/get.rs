@@ -1,5 +1,6 @@
 //! Shows one agent.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::table::{self, AgentRef, AgentSeen};
@@ -11,7 +12,7 @@ use crate::query::Query;
 use crate::tx::Snapshot;
 
 /// Asks for one agent, retired ones included.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct GetAgent {
     /// The agent's name or number.
@@ -22,7 +23,7 @@ pub struct GetAgent {
 }
 
 /// One agent.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct ShownAgent {
     /// The agent.
     pub agent: AgentSeen,

@@ -2,6 +2,7 @@
 
 use comity_domain::limits::LABEL_BYTES_MAX;
 use comity_domain::{Line, Span, Timestamp};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::table::{self, AgentSeen};
@@ -14,7 +15,7 @@ use crate::query::Query;
 use crate::tx::{Read, Snapshot};
 
 /// Lists a project's agents that are not retired, in the order they came.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ListAgents {
     /// The project's key or slug; an agent's own unless given.

@@ -1,6 +1,7 @@
 //! Tells an agent in one call who it is, who else is here, and the rules.
 
 use comity_domain::Slug;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::table;
@@ -11,12 +12,12 @@ use crate::query::Query;
 use crate::tx::Snapshot;
 
 /// Asks who the caller is and how things stand.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Orient {}
 
 /// Who the caller is and how things stand.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Orientation {
     /// The agent's number.
     pub agent_id: i64,

@@ -6,6 +6,7 @@ use comity_domain::limits::{
     CAPABILITIES_MAX, LABEL_BYTES_MAX, METADATA_BYTES_MAX, TASK_BYTES_MAX,
 };
 use comity_domain::{AgentId, AgentName, Line, ProjectId, Prose, Right, Role, TokenSecret};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -23,7 +24,7 @@ use crate::tx::{Read, WriteTx};
 /// With the operator's credential it makes a new agent; a name that exists is `name_taken`, never
 /// a silent second identity. With an agent's own token it resumes that agent: same id, the given
 /// fields updated, nothing lost.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RegisterAgent {
     /// The project's key or slug; an agent's own unless given.
@@ -51,7 +52,7 @@ pub struct RegisterAgent {
 }
 
 /// The agent, whether it is new, and once only its token.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct RegisteredAgent {
     /// The agent.
     pub agent: Agent,
@@ -64,7 +65,7 @@ pub struct RegisteredAgent {
 
 impl Command for RegisterAgent {
     const NAME: &'static str = "register_agent";
-    const WHO: &'static [Party] = &[Party::Operator, Party::Agent];
+    const WHO: &'static [Party] = &[Party::Operator, Party::Itself];
     type Answer = RegisteredAgent;
 
     fn decide(&self, tx: &mut WriteTx<'_, '_>) -> Result<RegisteredAgent, Stop> {

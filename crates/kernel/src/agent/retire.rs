@@ -2,6 +2,7 @@
 
 use comity_domain::limits::TASK_BYTES_MAX;
 use comity_domain::{AgentId, ProjectId, Prose};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::event::AgentRetired;
@@ -16,7 +17,7 @@ use crate::token::table as token_table;
 use crate::tx::WriteTx;
 
 /// Retires an agent and revokes its tokens.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RetireAgent {
     /// The agent's name or number.
@@ -30,7 +31,7 @@ pub struct RetireAgent {
 }
 
 /// The agent as it is now.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RetiredAgent {
     /// The agent.
     pub agent: Agent,
@@ -38,7 +39,7 @@ pub struct RetiredAgent {
 
 impl Command for RetireAgent {
     const NAME: &'static str = "retire_agent";
-    const WHO: &'static [Party] = &[Party::Operator, Party::Agent];
+    const WHO: &'static [Party] = &[Party::Operator, Party::Itself];
     type Answer = RetiredAgent;
 
     fn decide(&self, tx: &mut WriteTx<'_, '_>) -> Result<RetiredAgent, Stop> {

@@ -1,6 +1,7 @@
 //! Gives an agent a new token and revokes the old ones.
 
 use comity_domain::{Role, Slug, TokenSecret};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::retire::{own_or_operators, revoke_tokens};
@@ -14,7 +15,7 @@ use crate::token::table::next_id;
 use crate::tx::WriteTx;
 
 /// Makes a new token for an agent; the old ones are good no more.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RotateToken {
     /// The agent's name or number.
@@ -25,7 +26,7 @@ pub struct RotateToken {
 }
 
 /// The new token; its secret is told once and stored nowhere.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct RotatedToken {
     /// Everything but the secret.
     pub token: Token,
@@ -40,7 +41,7 @@ pub struct RotatedToken {
 
 impl Command for RotateToken {
     const NAME: &'static str = "rotate_token";
-    const WHO: &'static [Party] = &[Party::Operator, Party::Agent];
+    const WHO: &'static [Party] = &[Party::Operator, Party::Itself];
     type Answer = RotatedToken;
 
     fn decide(&self, tx: &mut WriteTx<'_, '_>) -> Result<RotatedToken, Stop> {

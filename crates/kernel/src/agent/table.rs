@@ -5,6 +5,7 @@ use std::fmt;
 
 use comity_domain::suggest::nearest;
 use comity_domain::{AgentId, AgentName, ProjectId, Right, Slug, Timestamp, TokenId};
+use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, de};
 use serde_json::{Map, Value};
 
@@ -17,7 +18,7 @@ use crate::store::{Row, StoreError};
 use crate::tx::Read;
 
 /// An agent as callers see it.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Agent {
     /// Its number.
     pub id: AgentId,
@@ -39,7 +40,7 @@ pub struct Agent {
 }
 
 /// An agent with its last sign of life.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct AgentSeen {
     /// The agent.
     #[serde(flatten)]
@@ -53,7 +54,8 @@ pub struct AgentSeen {
 }
 
 /// An agent as a caller names it: by name or by number.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema)]
+#[schemars(inline, untagged)]
 pub enum AgentRef {
     /// By number.
     Id(AgentId),

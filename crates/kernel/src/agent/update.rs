@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use comity_domain::limits::{LABEL_BYTES_MAX, TASK_BYTES_MAX};
 use comity_domain::{Line, Prose, Right};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -17,7 +18,7 @@ use crate::project::update::check_revision;
 use crate::tx::WriteTx;
 
 /// Changes what is given and leaves the rest as it is.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct UpdateAgent {
     /// The agent's name or number.
@@ -49,7 +50,7 @@ pub struct UpdateAgent {
 }
 
 /// The agent as it is now.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct UpdatedAgent {
     /// The agent.
     pub agent: Agent,
@@ -57,7 +58,7 @@ pub struct UpdatedAgent {
 
 impl Command for UpdateAgent {
     const NAME: &'static str = "update_agent";
-    const WHO: &'static [Party] = &[Party::Operator, Party::Agent];
+    const WHO: &'static [Party] = &[Party::Operator, Party::Itself];
     type Answer = UpdatedAgent;
 
     fn decide(&self, tx: &mut WriteTx<'_, '_>) -> Result<UpdatedAgent, Stop> {

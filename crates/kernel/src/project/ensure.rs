@@ -2,6 +2,7 @@
 
 use comity_domain::limits::{GRACE_US_DEFAULT, LABEL_BYTES_MAX, LEASES_PER_AGENT_DEFAULT};
 use comity_domain::{GuardAway, GuardMode, Line, ProjectKey, Slug};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::event::{ProjectCreated, ProjectSettings};
@@ -15,7 +16,7 @@ use crate::tx::{Read, WriteTx};
 ///
 /// The same key is always the same project; different keys are never merged, whatever their slugs
 /// look like.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct EnsureProject {
     /// What you call the project, usually its directory with links, `.` and `..` resolved.
@@ -26,7 +27,7 @@ pub struct EnsureProject {
 }
 
 /// The project, and whether it is new.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct EnsuredProject {
     /// The project.
     pub project: Project,

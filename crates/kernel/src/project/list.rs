@@ -1,5 +1,6 @@
 //! Lists projects.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::table::{self, Project};
@@ -10,7 +11,7 @@ use crate::query::Query;
 use crate::tx::Snapshot;
 
 /// Lists the projects the caller may see, oldest first.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ListProjects {
     /// How many at most.

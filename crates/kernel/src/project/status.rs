@@ -1,5 +1,6 @@
 //! Tells how a project stands.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::table::{self, Project, ProjectRef};
@@ -10,7 +11,7 @@ use crate::query::Query;
 use crate::tx::Snapshot;
 
 /// Asks how a project stands.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ProjectStatusQuery {
     /// The project's key or slug; an agent's own unless given.
@@ -19,7 +20,7 @@ pub struct ProjectStatusQuery {
 }
 
 /// How a project stands.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct ProjectStatus {
     /// The project.
     pub project: Project,

@@ -3,6 +3,7 @@
 use comity_domain::limits::{LABEL_BYTES_MAX, PROJECT_KEY_BYTES_MAX};
 use comity_domain::suggest::nearest;
 use comity_domain::{GuardAway, GuardMode, Line, ProjectId, Slug, Timestamp};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::actor::Actor;
@@ -12,7 +13,7 @@ use crate::store::{Row, StoreError};
 use crate::tx::Read;
 
 /// A project as callers see it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Project {
     /// Its number.
     pub id: ProjectId,

@@ -2,6 +2,7 @@
 
 use comity_domain::limits::{GRACE_US_MAX, LEASES_PER_AGENT_MAX};
 use comity_domain::{GuardAway, GuardMode, Span};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::event::{ProjectSettings, ProjectUpdated};
@@ -12,7 +13,7 @@ use crate::error::{Error, Impossible};
 use crate::tx::WriteTx;
 
 /// Changes what is given and leaves the rest as it is.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct UpdateProject {
     /// The project's key or slug.
@@ -42,7 +43,7 @@ pub struct UpdateProject {
 }
 
 /// The project as it is now.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct UpdatedProject {
     /// The project.
     pub project: Project,

@@ -2,6 +2,7 @@
 
 use comity_domain::token::to_hex;
 use comity_domain::{AgentId, ProjectId, Role, TokenId, TokenSecret};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::event::TokenCreated;
@@ -13,7 +14,7 @@ use crate::project::table::{self as project_table, Label, ProjectRef};
 use crate::tx::{Read, WriteTx};
 
 /// Makes a token; agents get theirs by registering.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CreateToken {
     /// `operator` or `observer`.
@@ -27,7 +28,7 @@ pub struct CreateToken {
 }
 
 /// The token made; its secret is told once and stored nowhere.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct MadeToken {
     /// Everything but the secret.
     pub token: Token,

@@ -1,5 +1,6 @@
 //! Lists tokens.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::table::{self, Token};
@@ -10,7 +11,7 @@ use crate::query::Query;
 use crate::tx::Snapshot;
 
 /// Lists tokens, revoked ones included, oldest first.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ListTokens {
     /// How many at most.

@@ -1,6 +1,7 @@
 //! Revokes a token.
 
 use comity_domain::TokenId;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::event::TokenRevoked;
@@ -11,7 +12,7 @@ use crate::error::{Error, Impossible};
 use crate::tx::WriteTx;
 
 /// Revokes a token for good; one that is revoked already stays as it is.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RevokeToken {
     /// The token's number.
@@ -19,7 +20,7 @@ pub struct RevokeToken {
 }
 
 /// The token as it is now.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RevokedToken {
     /// The token.
     pub token: Token,

@@ -1,6 +1,7 @@
 //! Tokens: reading rows.
 
 use comity_domain::{AgentId, ProjectId, Role, Timestamp, TokenHash, TokenId};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::params;
@@ -8,7 +9,7 @@ use crate::store::{Row, StoreError};
 use crate::tx::Read;
 
 /// A token as the operator sees it: everything but the token.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Token {
     /// Its number, the public half.
     pub id: TokenId,

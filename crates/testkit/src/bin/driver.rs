@@ -158,6 +158,7 @@ fn beside(kernel: &Kernel, line: &Line) -> Result<Value, Error> {
 fn finished(answer: Result<Value, Error>) -> Call {
     Box::pin(async move {
         answer.map(|answer| operation::Outcome {
+            replayed: false,
             answer,
             issued: None,
         })

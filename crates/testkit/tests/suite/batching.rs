@@ -410,6 +410,7 @@ fn submit(kernel: &Kernel, at: usize, item: &Item) -> Pin<Box<dyn Future<Output 
             let ticket = kernel.execute(Actor::OPERATOR.into(), command);
             Box::pin(async move {
                 let answer = ticket.await.map(|reply| Outcome {
+                    replayed: reply.replayed,
                     answer: json!({ "seq": reply.seq }),
                     issued: None,
                 });

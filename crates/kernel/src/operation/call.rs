@@ -1,0 +1,160 @@
+//! Runs an operation by name: JSON in, JSON out.
+
+use std::future::Future;
+use std::path::{Component, Path};
+use std::pin::Pin;
+
+use comity_domain::json;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use super::registry::find;
+use crate::actor::{Actor, Caller};
+use crate::command::{Command, Issued};
+use crate::doctor::{Backup, BackupMade, Doctor};
+use crate::error::{Error, Impossible};
+use crate::kernel::Kernel;
+use crate::query::Query;
+use crate::ticket::Ticket;
+
+/// What a call by name brings back.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    /// The answer as JSON, with `seq` or `as_of_seq`.
+    pub answer: Value,
+    /// Whether this is the stored first answer to the same key.
+    pub replayed: bool,
+    /// A token that was made, for the surface to hand over once.
+    pub issued: Option<Issued>,
+}
+
+/// An answer to come.
+pub type Call = Pin<Box<dyn Future<Output = Result<Outcome, Error>> + Send>>;
+
+/// Adds a new token to the answer that made it: inside a token's own entry, or beside another's.
+pub fn with_secret(mut answer: Value, secret: &str) -> Value {
+    match answer.get_mut("token") {
+        Some(Value::Object(token)) => {
+            token.insert("secret".to_owned(), secret.into());
+        }
+        _ => {
+            if let Value::Object(answer) = &mut answer {
+                answer.insert("token".to_owned(), secret.into());
+            }
+        }
+    }
+    answer
+}
+
+pub(super) fn call_command<C: Command + DeserializeOwned>(
+    kernel: &Kernel,
+    caller: Caller,
+    request: Value,
+) -> Call {
+    let ticket = match decode::<C>(C::NAME, request) {
+        Ok(command) => kernel.execute(caller, command),
+        Err(error) => return refused(error),
+    };
+    Box::pin(async move {
+        let reply = ticket.await?;
+        Ok(Outcome {
+            answer: with_number(&reply.answer, "seq", reply.seq.get())?,
+            replayed: reply.replayed,
+            issued: C::issued(&reply.answer),
+        })
+    })
+}
+
+pub(super) fn call_query<Q: Query<Answer: Serialize> + DeserializeOwned>(
+    kernel: &Kernel,
+    caller: Caller,
+    request: Value,
+) -> Call {
+    let ticket = match decode::<Q>(Q::NAME, request) {
+        Ok(query) => kernel.query(caller.actor, query),
+        Err(error) => return refused(error),
+    };
+    Box::pin(async move {
+        let read = ticket.await?;
+        Ok(Outcome {
+            answer: with_number(&read.answer, "as_of_seq", read.as_of_seq.get())?,
+            replayed: false,
+            issued: None,
+        })
+    })
+}
+
+pub(super) fn call_doctor(kernel: &Kernel, caller: Caller, request: Value) -> Call {
+    let decoded = operators_alone(&caller, "doctor", request);
+    match decoded {
+        Ok(Doctor {}) => beside(kernel.examine()),
+        Err(error) => refused(error),
+    }
+}
+
+pub(super) fn call_backup(kernel: &Kernel, caller: Caller, request: Value) -> Call {
+    let backup = match operators_alone::<Backup>(&caller, "backup", request) {
+        Ok(backup) => backup,
+        Err(error) => return refused(error),
+    };
+    let by_right_of_the_directory = caller.actor == Actor::OPERATOR;
+    if !by_right_of_the_directory && backup.to.as_deref().is_some_and(|to| !is_plain_name(to)) {
+        let rule = "must be a plain file name; it goes to the data directory's `backups`";
+        return refused(Error::invalid("to", rule));
+    }
+    let copied = kernel.copy(backup.to);
+    beside(async move {
+        let file = copied.await?;
+        Ok(BackupMade {
+            backup: file.display().to_string(),
+        })
+    })
+}
+
+fn is_plain_name(path: &Path) -> bool {
+    let mut parts = path.components();
+    matches!((parts.next(), parts.next()), (Some(Component::Normal(_)), None))
+}
+
+fn operators_alone<T: DeserializeOwned>(
+    caller: &Caller,
+    name: &'static str,
+    request: Value,
+) -> Result<T, Error> {
+    let operation = find(name)?;
+    caller.actor.must_be_one_of(name, operation.who)?;
+    decode(name, request)
+}
+
+fn decode<T: DeserializeOwned>(name: &'static str, mut request: Value) -> Result<T, Error> {
+    find(name)?.schemas().spell_out_seconds(&mut request)?;
+    Ok(json::decode(request)?)
+}
+
+/// Waits for work that runs on a thread of its own.
+fn beside<T: Serialize + Send + 'static>(
+    work: impl Future<Output = Result<T, Error>> + Send + 'static,
+) -> Call {
+    Box::pin(async move {
+        Ok(Outcome {
+            answer: serde_json::to_value(work.await?)?,
+            replayed: false,
+            issued: None,
+        })
+    })
+}
+
+fn refused(error: Error) -> Call {
+    Box::pin(Ticket::answered(Err(error)))
+}
+
+fn with_number(answer: &impl Serialize, name: &str, number: i64) -> Result<Value, Error> {
+    match serde_json::to_value(answer)? {
+        Value::Object(mut object) => {
+            object.insert(name.to_owned(), number.into());
+            Ok(Value::Object(object))
+        }
+        _ => Err(Error::internal(Impossible("an answer that is no object"))),
+    }
+}

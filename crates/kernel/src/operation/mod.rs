@@ -1,0 +1,14 @@
+//! The list of operations: each defined once, with everything the surfaces need to know of it.
+//!
+//! `registry` is the list. `surface` has the words it is written in: routes, tools, commands.
+//! `schema` derives the JSON schemas of requests and answers, `call` runs an operation by name.
+
+mod call;
+mod registry;
+mod schema;
+mod surface;
+
+pub use call::{Call, Outcome, with_secret};
+pub use registry::{OPERATIONS, find};
+pub use schema::Schemas;
+pub use surface::{Effect, Method, NoTool, Operation, Profile, Route, Tool};

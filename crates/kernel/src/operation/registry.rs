@@ -1,0 +1,176 @@
+//! Every operation, on one page.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use super::call::{call_backup, call_command, call_doctor, call_query};
+use super::schema::{Number, Schemas};
+use super::surface::{Effect, Method, NoTool, Operation, Profile, Route, Tool};
+use crate::actor::Party;
+use crate::agent::{
+    GetAgent, Heartbeat, ListAgents, Orient, RegisterAgent, RetireAgent, RotateToken, UpdateAgent,
+};
+use crate::command::Command;
+use crate::doctor::{Backup, BackupMade, Doctor, Findings};
+use crate::error::Error;
+use crate::project::{EnsureProject, ListProjects, ProjectStatusQuery, UpdateProject};
+use crate::query::Query;
+use crate::token::{CreateToken, ListTokens, RevokeToken};
+use Effect::{Adds, Ends, Reads, Sets};
+use Method::{Delete, Get, Patch, Post};
+use NoTool::{EveryCall, Lean, Person};
+use Tool::{In, Named};
+
+/// Every operation of the kernel, in the order of the documentation.
+pub const OPERATIONS: &[Operation] = &[
+    command::<EnsureProject>(Sets)
+        .http(&[route(Post, "/api/projects", &[])])
+        .mcp(In("join"))
+        .cli(&["project ensure"]),
+    command::<UpdateProject>(Sets)
+        .http(&[route(Patch, "/api/projects/{project}", &["project"])])
+        .mcp(Tool::None(Person))
+        .cli(&["project update"]),
+    query::<ListProjects>()
+        .http(&[route(Get, "/api/projects", &[])])
+        .mcp(Tool::None(Lean))
+        .cli(&["project list"]),
+    query::<ProjectStatusQuery>()
+        .http(&[route(Get, "/api/projects/{project}", &["project"])])
+        .mcp(Tool::None(Lean))
+        .cli(&["project status"]),
+    command::<CreateToken>(Adds)
+        .http(&[route(Post, "/api/tokens", &[])])
+        .mcp(Tool::None(Person))
+        .cli(&["token create"]),
+    query::<ListTokens>()
+        .http(&[route(Get, "/api/tokens", &[])])
+        .mcp(Tool::None(Person))
+        .cli(&["token list"]),
+    command::<RevokeToken>(Ends)
+        .http(&[route(Delete, "/api/tokens/{id}", &["id"])])
+        .mcp(Tool::None(Person))
+        .cli(&["token revoke"]),
+    command::<RegisterAgent>(Sets)
+        .http(&[route(Post, "/api/agents", &[])])
+        .mcp(Named("join", Profile::Core))
+        .cli(&["agent register", "join"]),
+    query::<Orient>()
+        .http(&[route(Get, "/api/orient", &[])])
+        .mcp(Named("status", Profile::Core))
+        .cli(&["status", "prime"]),
+    query::<ListAgents>()
+        .http(&[route(Get, "/api/agents", &[])])
+        .mcp(Named("list_agents", Profile::Core))
+        .cli(&["agent list"]),
+    query::<GetAgent>()
+        .http(&[route(Get, "/api/agents/{id}", &["agent"])])
+        .mcp(In("list_agents"))
+        .cli(&["agent show"]),
+    // It writes to memory alone, so the kernel answers it like a read.
+    Operation {
+        effect: Sets,
+        ..query::<Heartbeat>()
+    }
+    .http(&[route(Post, "/api/agents/{id}/heartbeat", &["agent"])])
+    .mcp(Tool::None(EveryCall))
+    .cli(&["agent heartbeat"]),
+    command::<UpdateAgent>(Sets)
+        .http(&[route(Patch, "/api/agents/{id}", &["agent"])])
+        .mcp(Tool::None(Lean))
+        .cli(&["agent update"]),
+    command::<RotateToken>(Adds)
+        .http(&[route(Post, "/api/agents/{id}/token", &["agent"])])
+        .mcp(Tool::None(Lean))
+        .cli(&["agent rotate-token"]),
+    command::<RetireAgent>(Ends)
+        .http(&[route(Delete, "/api/agents/{id}", &["agent"])])
+        .mcp(Tool::None(Person))
+        .cli(&["agent retire"]),
+    Operation {
+        name: "doctor",
+        who: &[Party::Operator],
+        effect: Reads,
+        routes: &[route(Post, "/api/doctor", &[])],
+        tool: Named("health", Profile::All),
+        commands: &["doctor"],
+        call: call_doctor,
+        describe: || Schemas::new::<Doctor, Findings>(Number::Own),
+    },
+    Operation {
+        name: "backup",
+        who: &[Party::Operator],
+        effect: Adds,
+        routes: &[route(Post, "/api/backup", &[])],
+        tool: Tool::None(Person),
+        commands: &["backup"],
+        call: call_backup,
+        describe: || Schemas::new::<Backup, BackupMade>(Number::Own),
+    },
+];
+
+/// Finds an operation, or a name that is close.
+pub fn find(name: &str) -> Result<&'static Operation, Error> {
+    let found = OPERATIONS.iter().find(|operation| operation.name == name);
+    found.ok_or_else(|| Error::NotFound {
+        kind: "operation",
+        name: name.to_owned(),
+        near: comity_domain::suggest::nearest(name, OPERATIONS.iter().map(|known| known.name))
+            .map(ToOwned::to_owned),
+    })
+}
+
+const fn route(method: Method, path: &'static str, fields: &'static [&'static str]) -> Route {
+    Route {
+        method,
+        path,
+        fields,
+    }
+}
+
+const fn command<C>(effect: Effect) -> Operation
+where
+    C: Command<Answer: JsonSchema> + DeserializeOwned + JsonSchema,
+{
+    Operation {
+        name: C::NAME,
+        who: C::WHO,
+        effect,
+        routes: &[],
+        tool: Tool::None(Lean),
+        commands: &[],
+        call: call_command::<C>,
+        describe: || Schemas::new::<C, C::Answer>(Number::Seq),
+    }
+}
+
+const fn query<Q>() -> Operation
+where
+    Q: Query<Answer: Serialize + JsonSchema> + DeserializeOwned + JsonSchema,
+{
+    Operation {
+        name: Q::NAME,
+        who: Q::WHO,
+        effect: Reads,
+        routes: &[],
+        tool: Tool::None(Lean),
+        commands: &[],
+        call: call_query::<Q>,
+        describe: || Schemas::new::<Q, Q::Answer>(Number::AsOfSeq),
+    }
+}
+
+impl Operation {
+    const fn http(self, routes: &'static [Route]) -> Self {
+        Self { routes, ..self }
+    }
+
+    const fn mcp(self, tool: Tool) -> Self {
+        Self { tool, ..self }
+    }
+
+    const fn cli(self, commands: &'static [&'static str]) -> Self {
+        Self { commands, ..self }
+    }
+}
