@@ -12,9 +12,7 @@ use crate::limits::AGENT_NAME_CHARS_MAX;
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, JsonSchema)]
 #[serde(transparent)]
 #[schemars(inline)]
-pub struct AgentName(
-    #[schemars(regex(pattern = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"))] String,
-);
+pub struct AgentName(#[schemars(regex(pattern = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"))] String);
 
 /// Names that mean an actor which is not an agent.
 const RESERVED: [&str; 3] = ["operator", "observer", "system"];

@@ -21,6 +21,13 @@ pub const CORRELATION_BYTES_MAX: usize = 128;
 /// How long an idempotency answer is kept, on the lease clock.
 pub const IDEMPOTENCY_KEEP_US: i64 = 24 * 60 * 60 * 1_000_000;
 
+/// Bytes of a request as a whole.
+pub const REQUEST_BYTES_MAX: usize = 1_024 * 1_024;
+/// Seconds the body of a request may take to arrive.
+pub const REQUEST_TIME_MAX_S: u64 = 30;
+/// Seconds a quick operation may take to be answered.
+pub const ANSWER_TIME_MAX_S: u64 = 30;
+
 /// Items of a page when the caller does not say.
 pub const PAGE_DEFAULT: u32 = 50;
 /// Items of the largest page.

@@ -1,8 +1,10 @@
 //! The one error of the kernel: a code for programs, a sentence and a next step for people.
 
 use comity_domain::json::{FieldError, NotJson};
+use comity_domain::token::to_hex;
 use serde_json::{Map, Value, json};
 
+use crate::ambient::Ambient;
 use crate::store::{Cause, StoreError};
 
 /// Why an operation was not done.
@@ -264,7 +266,9 @@ impl Error {
             }
             Self::IdempotencyMismatch { .. } => "use a new key for a new request",
             Self::LimitExceeded { .. } => "use less of it, or end some of it first",
-            Self::RateLimited { .. } => "wait as long as `retry_after_ms` says, and call less often",
+            Self::RateLimited { .. } => {
+                "wait as long as `retry_after_ms` says, and call less often"
+            }
             Self::WrongHost { .. } => {
                 "use the address the server prints at its start, or add the name to `allowed_hosts`"
             }
@@ -343,6 +347,21 @@ impl Error {
         Self::Internal {
             id: String::new(),
             cause: std::sync::Arc::new(cause),
+        }
+    }
+}
+
+impl Error {
+    /// Gives an internal error its number and leaves the cause in the log under it.
+    #[must_use]
+    pub fn numbered(self, ambient: &Ambient) -> Self {
+        match self {
+            Self::Internal { id, cause } if id.is_empty() => {
+                let id = to_hex(&ambient.random::<6>());
+                tracing::error!(error.id = %id, cause = ?cause, "internal error");
+                Self::Internal { id, cause }
+            }
+            error => error,
         }
     }
 }

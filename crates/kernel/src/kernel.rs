@@ -178,6 +178,11 @@ impl Kernel {
         self.head.clone()
     }
 
+    /// Counts the commands and the queries that wait.
+    pub fn waiting(&self) -> (usize, usize) {
+        (self.queue.waiting(), self.reads.waiting())
+    }
+
     /// Tells why nothing is written any more, once that is so.
     pub fn gave_up(&self) -> watch::Receiver<Option<Error>> {
         self.gave_up.clone()
@@ -241,7 +246,10 @@ impl Kernel {
             // Whoever asked may be gone.
             let _ = answer.send(done);
         };
-        match std::thread::Builder::new().name("beside".to_owned()).spawn(run) {
+        match std::thread::Builder::new()
+            .name("beside".to_owned())
+            .spawn(run)
+        {
             // It answers, and ends by itself.
             Ok(_thread) => ticket,
             Err(error) => Ticket::answered(Err(Error::Busy {

@@ -1,57 +1,110 @@
-//! What stands around a running kernel: HTTP, and the background work of a server.
+//! What stands around a running kernel: HTTP, MCP, and the background work of a server.
 //!
-//! There is no SQL here. `http` is the route table on one page, `health` the live probe, `upkeep`
-//! what a server does every few seconds.
+//! There is no SQL here. `http` is the route table on one page, `connection` how callers get in,
+//! `socket` the door for this machine's owner, `health` the live probe, `upkeep` what a server does
+//! every few seconds.
 
+mod connection;
 pub mod health;
 pub mod http;
+mod metrics;
+mod rate;
+pub mod socket;
 pub mod upkeep;
 
 use std::future::Future;
+use std::net::IpAddr;
 use std::sync::Arc;
-use std::time::Duration;
 
-use comity_kernel::Kernel;
-use tokio::net::TcpListener;
+use comity_kernel::ambient::Ambient;
+use comity_kernel::datadir::DataDir;
+use comity_kernel::{Kernel, actor::Credential};
+use tokio::net::{TcpListener, UnixListener};
 
-/// How long open requests may take to end after a stop (B8).
-const DRAIN: Duration = Duration::from_secs(2);
+use crate::metrics::Metrics;
+use crate::rate::Rates;
+
+/// Bad credentials one address may present in a second, and at once.
+const STRANGERS_PER_SECOND: u32 = 5;
+const STRANGERS_BURST: u32 = 100;
+
+/// What an operator may set.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// Names by which the server may be called beside its address, as `host` or `host:port`.
+    pub allowed_hosts: Vec<String>,
+    /// Requests of one agent or observer in a second, in the long run.
+    pub requests_per_second: u32,
+    /// Requests of one agent or observer at once.
+    pub requests_burst: u32,
+    /// Connections at the same time.
+    pub connections_max: usize,
+    /// Where tokens are kept that are made through MCP.
+    pub data: Option<DataDir>,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            allowed_hosts: Vec::new(),
+            requests_per_second: 1_000,
+            requests_burst: 2_000,
+            connections_max: 4_096,
+            data: None,
+        }
+    }
+}
 
 /// What every handler can reach.
 #[derive(Clone)]
 pub struct Server {
     /// The kernel.
     pub kernel: Arc<Kernel>,
+    settings: Arc<Settings>,
+    metrics: Arc<Metrics>,
+    rates: Arc<Rates<Credential>>,
+    strangers: Arc<Rates<Option<IpAddr>>>,
+    ambient: Ambient,
     /// The turn of whoever probes: a crowd of askers must not become a crowd of writes.
-    pub probing: Arc<tokio::sync::Mutex<()>>,
+    probing: Arc<tokio::sync::Mutex<()>>,
 }
 
 impl Server {
+    /// Stands a server around a kernel.
+    pub fn new(kernel: Arc<Kernel>, settings: Settings) -> Self {
+        let rates = Rates::new(settings.requests_per_second, settings.requests_burst);
+        Self {
+            kernel,
+            settings: Arc::new(settings),
+            metrics: Arc::default(),
+            rates: Arc::new(rates),
+            strangers: Arc::new(Rates::new(STRANGERS_PER_SECOND, STRANGERS_BURST)),
+            ambient: Ambient::system(),
+            probing: Arc::default(),
+        }
+    }
+
     /// Serves until `stop` is there or the kernel gives up, and ends what is open.
     pub async fn serve(
         self,
         listener: TcpListener,
-        stop: impl Future<Output = ()> + Send + 'static,
+        socket: Option<UnixListener>,
+        stop: impl Future<Output = ()> + Send,
     ) -> std::io::Result<()> {
+        let hosts = http::Hosts::new(listener.local_addr()?, &self.settings.allowed_hosts);
         let mut gave_up = self.kernel.gave_up();
         let upkeep = tokio::spawn(upkeep::run(Arc::clone(&self.kernel)));
-        let (stopping, mut stopped) = tokio::sync::watch::channel(false);
-        let ends = async move {
+        let connections_max = self.settings.connections_max;
+        let metrics = Arc::clone(&self.metrics);
+        let routes = http::routes(self, hosts);
+        let doors = connection::Doors::new(routes, connections_max, metrics);
+        let ends = async {
             tokio::select! {
                 () = stop => {}
                 _ = gave_up.wait_for(Option::is_some) => {}
             }
-            stopping.send_replace(true);
         };
-        let serving = axum::serve(listener, http::routes(self)).with_graceful_shutdown(ends);
-        let drained = async move {
-            let _ = stopped.wait_for(|stopping| *stopping).await;
-            tokio::time::sleep(DRAIN).await;
-        };
-        tokio::select! {
-            ended = serving => ended?,
-            () = drained => tracing::warn!("some requests did not end in time"),
-        }
+        doors.keep_open(listener, socket, ends).await;
         upkeep.abort();
         Ok(())
     }

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use comity_kernel::failpoint::Failpoints;
 use comity_kernel::{Kernel, Options};
-use comity_server::Server;
 use comity_server::health::{Health, Status, probe};
+use comity_server::{Server, Settings};
 
 fn server(change: impl FnOnce(&mut Options)) -> (tempfile::TempDir, Server, Failpoints) {
     let directory = tempfile::tempdir().unwrap();
@@ -14,10 +14,8 @@ fn server(change: impl FnOnce(&mut Options)) -> (tempfile::TempDir, Server, Fail
     let failpoints = Failpoints::default();
     options.ambient.failpoints = failpoints.clone();
     change(&mut options);
-    let server = Server {
-        kernel: Arc::new(Kernel::open(options).unwrap()),
-        probing: Arc::default(),
-    };
+    let kernel = Arc::new(Kernel::open(options).unwrap());
+    let server = Server::new(kernel, Settings::default());
     (directory, server, failpoints)
 }
 

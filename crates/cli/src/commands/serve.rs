@@ -11,7 +11,7 @@ use comity_kernel::datadir::DataDir;
 use comity_kernel::project::table::Label;
 use comity_kernel::token::CreateToken;
 use comity_kernel::{Error, Kernel};
-use comity_server::Server;
+use comity_server::{Server, Settings, socket};
 use serde_json::json;
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
@@ -41,10 +41,11 @@ impl Serve {
         let kernel = Arc::new(owned.kernel);
         kernel.check_in_background();
         let gave_up = kernel.gave_up();
-        let server = Server {
-            kernel: Arc::clone(&kernel),
-            probing: Arc::default(),
+        let settings = Settings {
+            data: Some(owned.data.clone()),
+            ..Settings::default()
         };
+        let server = Server::new(Arc::clone(&kernel), settings);
         let runtime = runtime()?;
         let done = runtime.block_on(async {
             let done = self.serve(server, &owned.data, &token).await;
@@ -71,20 +72,25 @@ impl Serve {
             .local_addr()
             .map_err(|error| unusable(error.to_string()))?;
         let stop = stop_signal().map_err(|error| unusable(error.to_string()))?;
+        let doors = socket::bind(data)
+            .map_err(|error| unusable(format!("the socket cannot be opened: {error}")))?;
         if self.json {
-            output::line(
-                &json!({ "addr": addr, "url": format!("http://{addr}"), "data": data.path() }),
-            );
+            output::line(&json!({
+                "addr": addr,
+                "url": format!("http://{addr}"),
+                "mcp_url": format!("http://{addr}/mcp"),
+                "socket": socket::locate(data),
+                "data": data.path(),
+            }));
         } else {
             output::say(&format!("comity listens on http://{addr}"));
             output::say(&format!("  data            {}", data.path().display()));
             output::say(&format!("  operator token  {}", token.display()));
             output::say(&format!("  try             curl http://{addr}/health"));
         }
-        server
-            .serve(listener, stop)
-            .await
-            .map_err(|error| unusable(format!("serving failed: {error}")))
+        let served = server.serve(listener, Some(doors), stop).await;
+        socket::remove(data);
+        served.map_err(|error| unusable(format!("serving failed: {error}")))
     }
 }
 

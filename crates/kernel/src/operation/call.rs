@@ -85,6 +85,10 @@ pub(super) fn call_query<Q: Query<Answer: Serialize> + DeserializeOwned>(
     })
 }
 
+#[expect(
+    clippy::needless_pass_by_value,
+    reason = "every operation is called the same way"
+)]
 pub(super) fn call_doctor(kernel: &Kernel, caller: Caller, request: Value) -> Call {
     let decoded = operators_alone(&caller, "doctor", request);
     match decoded {
@@ -93,6 +97,10 @@ pub(super) fn call_doctor(kernel: &Kernel, caller: Caller, request: Value) -> Ca
     }
 }
 
+#[expect(
+    clippy::needless_pass_by_value,
+    reason = "every operation is called the same way"
+)]
 pub(super) fn call_backup(kernel: &Kernel, caller: Caller, request: Value) -> Call {
     let backup = match operators_alone::<Backup>(&caller, "backup", request) {
         Ok(backup) => backup,
@@ -114,7 +122,10 @@ pub(super) fn call_backup(kernel: &Kernel, caller: Caller, request: Value) -> Ca
 
 fn is_plain_name(path: &Path) -> bool {
     let mut parts = path.components();
-    matches!((parts.next(), parts.next()), (Some(Component::Normal(_)), None))
+    matches!(
+        (parts.next(), parts.next()),
+        (Some(Component::Normal(_)), None)
+    )
 }
 
 fn operators_alone<T: DeserializeOwned>(

@@ -11,4 +11,4 @@ mod surface;
 pub use call::{Call, Outcome, with_secret};
 pub use registry::{OPERATIONS, find};
 pub use schema::Schemas;
-pub use surface::{Effect, Method, NoTool, Operation, Profile, Route, Tool};
+pub use surface::{Effect, Method, NoTool, Operation, Pace, Profile, Route, Tool};

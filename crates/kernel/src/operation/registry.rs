@@ -6,7 +6,7 @@ use serde::de::DeserializeOwned;
 
 use super::call::{call_backup, call_command, call_doctor, call_query};
 use super::schema::{Number, Schemas};
-use super::surface::{Effect, Method, NoTool, Operation, Profile, Route, Tool};
+use super::surface::{Effect, Method, NoTool, Operation, Pace, Profile, Route, Tool};
 use crate::actor::Party;
 use crate::agent::{
     GetAgent, Heartbeat, ListAgents, Orient, RegisterAgent, RetireAgent, RotateToken, UpdateAgent,
@@ -95,6 +95,7 @@ pub const OPERATIONS: &[Operation] = &[
         routes: &[route(Post, "/api/doctor", &[])],
         tool: Named("health", Profile::All),
         commands: &["doctor"],
+        pace: Pace::Long,
         call: call_doctor,
         describe: || Schemas::new::<Doctor, Findings>(Number::Own),
     },
@@ -105,6 +106,7 @@ pub const OPERATIONS: &[Operation] = &[
         routes: &[route(Post, "/api/backup", &[])],
         tool: Tool::None(Person),
         commands: &["backup"],
+        pace: Pace::Long,
         call: call_backup,
         describe: || Schemas::new::<Backup, BackupMade>(Number::Own),
     },
@@ -140,6 +142,7 @@ where
         routes: &[],
         tool: Tool::None(Lean),
         commands: &[],
+        pace: Pace::Quick,
         call: call_command::<C>,
         describe: || Schemas::new::<C, C::Answer>(Number::Seq),
     }
@@ -156,6 +159,7 @@ where
         routes: &[],
         tool: Tool::None(Lean),
         commands: &[],
+        pace: Pace::Quick,
         call: call_query::<Q>,
         describe: || Schemas::new::<Q, Q::Answer>(Number::AsOfSeq),
     }

@@ -57,7 +57,10 @@ pub(super) fn of(operation: &Operation) -> &'static Schemas {
 impl Schemas {
     pub(super) fn new<Request: JsonSchema, Answer: JsonSchema>(number: Number) -> Self {
         let mut request = derive::<Request>();
-        let about = match request.as_object_mut().and_then(|it| it.remove("description")) {
+        let about = match request
+            .as_object_mut()
+            .and_then(|it| it.remove("description"))
+        {
             Some(Value::String(about)) => about,
             _ => String::new(),
         };

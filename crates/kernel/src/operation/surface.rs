@@ -22,9 +22,20 @@ pub struct Operation {
     pub tool: Tool,
     /// What the command line calls it.
     pub commands: &'static [&'static str],
+    /// How long it may take.
+    pub pace: Pace,
     /// Decodes the request and starts it.
     pub call: fn(&Kernel, Caller, Value) -> Call,
     pub(super) describe: fn() -> Schemas,
+}
+
+/// How long an operation may take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pace {
+    /// A moment; surfaces give up waiting for it.
+    Quick,
+    /// As long as the database is large.
+    Long,
 }
 
 /// What an operation does to the world, and what repeating it without a key does.

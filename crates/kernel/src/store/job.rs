@@ -1,7 +1,6 @@
 //! Commands, upkeep and queries as the threads see them: something to run, then to answer.
 
 use comity_domain::limits::IDEMPOTENCY_KEEP_US;
-use comity_domain::token::to_hex;
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 use tokio::sync::oneshot;
@@ -293,14 +292,6 @@ impl<Q: Query> ReadJob for QueryJob<Q> {
     }
 }
 
-/// Gives an internal error its number and leaves the cause in the log under it.
 fn number<T>(outcome: Result<T, Error>, ambient: &Ambient) -> Result<T, Error> {
-    outcome.map_err(|error| match error {
-        Error::Internal { cause, .. } => {
-            let id = to_hex(&ambient.random::<6>());
-            tracing::error!(error.id = %id, cause = ?cause, "internal error");
-            Error::Internal { id, cause }
-        }
-        error => error,
-    })
+    outcome.map_err(|error| error.numbered(ambient))
 }

@@ -61,6 +61,11 @@ impl<J> Queue<J> {
         }
     }
 
+    /// Counts what waits.
+    pub(crate) fn waiting(&self) -> usize {
+        self.lock().waiting
+    }
+
     /// Puts a command at the end of its caller's line, or refuses at once.
     pub(crate) fn push(&self, caller: Credential, job: J) -> Result<(), (Full, J)> {
         let mut state = self.lock();

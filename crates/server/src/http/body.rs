@@ -1,0 +1,68 @@
+//! Reads a body that is JSON, not too large and not too slow (S1).
+
+use std::time::Duration;
+
+use axum::body::Body;
+use axum::http::HeaderMap;
+use axum::http::header::{CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE};
+use comity_domain::json;
+use comity_domain::limits::{REQUEST_BYTES_MAX, REQUEST_TIME_MAX_S};
+use comity_kernel::Error;
+use http_body_util::{BodyExt as _, LengthLimitError, Limited};
+use serde_json::{Map, Value};
+
+/// Reads the request's object; no body is an empty one.
+pub(super) async fn read(headers: &HeaderMap, body: Body) -> Result<Map<String, Value>, Error> {
+    let too_large = || Error::TooLarge {
+        bytes_max: REQUEST_BYTES_MAX as u64,
+    };
+    if announced(headers).is_some_and(|bytes| bytes > REQUEST_BYTES_MAX as u64) {
+        return Err(too_large());
+    }
+    let whole = Limited::new(body, REQUEST_BYTES_MAX).collect();
+    let bytes = match tokio::time::timeout(Duration::from_secs(REQUEST_TIME_MAX_S), whole).await {
+        Ok(Ok(whole)) => whole.to_bytes(),
+        Ok(Err(error)) if error.is::<LengthLimitError>() => return Err(too_large()),
+        Ok(Err(error)) => return Err(not_json(error.to_string())),
+        Err(_) => {
+            return Err(Error::TooSlow {
+                seconds: REQUEST_TIME_MAX_S,
+            });
+        }
+    };
+    if bytes.is_empty() {
+        return Ok(Map::new());
+    }
+    must_be_plain_json(headers)?;
+    match json::parse(&bytes)? {
+        Value::Object(object) => Ok(object),
+        _ => Err(Error::invalid("request", "must be a JSON object")),
+    }
+}
+
+/// Returns how many bytes the caller says will come.
+fn announced(headers: &HeaderMap) -> Option<u64> {
+    headers.get(CONTENT_LENGTH)?.to_str().ok()?.parse().ok()
+}
+
+/// Refuses other types and everything compressed: a small body must not become a large one.
+fn must_be_plain_json(headers: &HeaderMap) -> Result<(), Error> {
+    let text = |name| match headers.get(name) {
+        Some(value) => value.to_str().unwrap_or("unreadable"),
+        None => "",
+    };
+    let media_type = text(CONTENT_TYPE).split(';').next().unwrap_or_default();
+    if !media_type.trim().eq_ignore_ascii_case("application/json") {
+        return Err(not_json("its `Content-Type` is not `application/json`"));
+    }
+    match text(CONTENT_ENCODING) {
+        "" | "identity" => Ok(()),
+        _ => Err(not_json("it is compressed; send it as it is")),
+    }
+}
+
+fn not_json(reason: impl Into<String>) -> Error {
+    Error::NotJson {
+        reason: reason.into(),
+    }
+}

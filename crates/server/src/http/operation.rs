@@ -1,0 +1,90 @@
+//! The one handler: every operation of the registry goes through it.
+
+use std::time::{Duration, Instant};
+
+use axum::extract::{Request, State};
+use axum::response::{IntoResponse as _, Response};
+use comity_domain::limits::ANSWER_TIME_MAX_S;
+use comity_kernel::operation::{Operation, Outcome, Pace, Route};
+use comity_kernel::{Caller, Error};
+use serde_json::{Map, Value};
+
+use super::answer::{self, Refusal};
+use super::{Peer, body, credential, request, trace};
+use crate::Server;
+
+/// Runs an operation for a request, and counts it.
+pub(super) async fn run(
+    operation: &'static Operation,
+    route: &'static Route,
+    State(server): State<Server>,
+    request: Request,
+) -> Response {
+    let started = Instant::now();
+    let response = match attempt(operation, route, &server, request).await {
+        Ok(outcome) => answer::done(operation, outcome),
+        Err(error) => Refusal(error.numbered(&server.ambient)).into_response(),
+    };
+    let (status, took) = (response.status().as_u16(), started.elapsed());
+    server.metrics.answered(operation.name, status, took);
+    if status >= 500 {
+        tracing::warn!(
+            operation = operation.name,
+            status,
+            ?took,
+            "not answered well"
+        );
+    } else {
+        tracing::debug!(operation = operation.name, status, ?took, "answered");
+    }
+    response
+}
+
+async fn attempt(
+    operation: &'static Operation,
+    route: &'static Route,
+    server: &Server,
+    request: Request,
+) -> Result<Outcome, Error> {
+    let (parts, sent) = request.into_parts();
+    let query = parts.uri.query().unwrap_or_default();
+    request::must_hold_no_token(query)?;
+    // Strangers and those without the right are turned away before anything they send is read.
+    let peer = parts.extensions.get::<Peer>().ok_or(Error::Unauthorized)?;
+    let actor = credential::identify(server, *peer, &parts.headers).await?;
+    actor.must_be_one_of(operation.name, operation.who)?;
+    let caller = Caller {
+        actor,
+        key: request::key(&parts.headers)?,
+        correlation: trace::correlation(&parts.headers),
+    };
+    let mut object = if route.method.has_body() {
+        request::must_have_no_query(query)?;
+        body::read(&parts.headers, sent).await?
+    } else {
+        request::from_query(operation, query)?
+    };
+    request::add_path(operation, route, parts.uri.path(), &mut object)?;
+    request::add_expected_revision(operation, &parts.headers, &mut object)?;
+    answered_in_time(operation, server, caller, object).await
+}
+
+/// Waits for the kernel, but not for ever: a write that is given up may still take effect.
+async fn answered_in_time(
+    operation: &'static Operation,
+    server: &Server,
+    caller: Caller,
+    object: Map<String, Value>,
+) -> Result<Outcome, Error> {
+    let call = (operation.call)(&server.kernel, caller, Value::Object(object));
+    if operation.pace == Pace::Long {
+        return call.await;
+    }
+    match tokio::time::timeout(Duration::from_secs(ANSWER_TIME_MAX_S), call).await {
+        Ok(answered) => answered,
+        Err(_) if operation.effect.writes() => Err(Error::Indeterminate),
+        Err(_) => Err(Error::Busy {
+            reason: "the database took too long".to_owned(),
+        }),
+    }
+}
