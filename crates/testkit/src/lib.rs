@@ -6,6 +6,7 @@ pub mod crash;
 pub mod golden;
 pub mod kit;
 pub mod model;
+pub mod surfaces;
 pub mod vfs;
 
 pub use ambient::{ManualClock, SeededEntropy};

@@ -3,6 +3,7 @@
 mod documents;
 mod schema;
 mod source;
+mod surfaces;
 
 use std::path::{Path, PathBuf};
 
