@@ -7,6 +7,7 @@
 mod connection;
 pub mod health;
 pub mod http;
+mod known;
 mod metrics;
 mod rate;
 pub mod socket;
@@ -21,6 +22,7 @@ use comity_kernel::datadir::DataDir;
 use comity_kernel::{Kernel, actor::Credential};
 use tokio::net::{TcpListener, UnixListener};
 
+use crate::known::Known;
 use crate::metrics::Metrics;
 use crate::rate::Rates;
 
@@ -62,6 +64,7 @@ pub struct Server {
     pub kernel: Arc<Kernel>,
     settings: Arc<Settings>,
     metrics: Arc<Metrics>,
+    known: Arc<Known>,
     rates: Arc<Rates<Credential>>,
     strangers: Arc<Rates<Option<IpAddr>>>,
     ambient: Ambient,
@@ -77,6 +80,7 @@ impl Server {
             kernel,
             settings: Arc::new(settings),
             metrics: Arc::default(),
+            known: Arc::default(),
             rates: Arc::new(rates),
             strangers: Arc::new(Rates::new(STRANGERS_PER_SECOND, STRANGERS_BURST)),
             ambient: Ambient::system(),

@@ -51,8 +51,7 @@ async fn attempt(
     request::must_hold_no_token(query)?;
     // Strangers and those without the right are turned away before anything they send is read.
     let peer = parts.extensions.get::<Peer>().ok_or(Error::Unauthorized)?;
-    let actor = credential::identify(server, *peer, &parts.headers).await?;
-    actor.must_be_one_of(operation.name, operation.who)?;
+    let actor = credential::admit(server, *peer, &parts.headers, operation).await?;
     let caller = Caller {
         actor,
         key: request::key(&parts.headers)?,
@@ -66,7 +65,11 @@ async fn attempt(
     };
     request::add_path(operation, route, parts.uri.path(), &mut object)?;
     request::add_expected_revision(operation, &parts.headers, &mut object)?;
-    answered_in_time(operation, server, caller, object).await
+    let answered = answered_in_time(operation, server, caller, object).await;
+    if matches!(answered, Err(Error::Unauthorized)) {
+        credential::forget(server, &parts.headers);
+    }
+    answered
 }
 
 /// Waits for the kernel, but not for ever: a write that is given up may still take effect.
