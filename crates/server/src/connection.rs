@@ -12,6 +12,7 @@ use comity_kernel::Error;
 use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
+use rustix::process::{Resource, getrlimit, setrlimit};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::{TcpListener, TcpStream, UnixListener, UnixStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
@@ -30,6 +31,8 @@ const STUCK_TIME_MAX: Duration = Duration::from_secs(30);
 const HEAD_BYTES_MAX: usize = 64 * 1_024;
 /// Header lines of a request.
 const HEADERS_MAX: usize = 64;
+/// Descriptors for everything that is no connection: the database, the archive, the log.
+const DESCRIPTORS_RESERVED: u64 = 128;
 /// How long accepting rests when there are no descriptors left (D10).
 const REST: Duration = Duration::from_millis(50);
 
@@ -162,6 +165,22 @@ fn full() -> String {
          retry-after: 1\r\nconnection: close\r\ncontent-length: {}\r\n\r\n{body}",
         body.len()
     )
+}
+
+/// Asks for as many descriptors as this process may have, and returns how many connections fit.
+pub(crate) fn within_descriptors(connections_max: usize) -> usize {
+    let mut limit = getrlimit(Resource::Nofile);
+    limit.current = limit.maximum;
+    if let Err(error) = setrlimit(Resource::Nofile, limit) {
+        tracing::debug!(error = %error, "the limit of descriptors stays as it is");
+    }
+    let Some(descriptors) = getrlimit(Resource::Nofile).current else {
+        return connections_max;
+    };
+    let rest = descriptors.saturating_sub(DESCRIPTORS_RESERVED);
+    connections_max
+        .min(usize::try_from(rest).unwrap_or(usize::MAX))
+        .max(1)
 }
 
 /// Waits for a caller at the socket, for ever where there is none.

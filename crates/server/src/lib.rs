@@ -21,6 +21,7 @@ use comity_kernel::ambient::Ambient;
 use comity_kernel::datadir::DataDir;
 use comity_kernel::{Kernel, actor::Credential};
 use tokio::net::{TcpListener, UnixListener};
+use tokio::sync::Semaphore;
 
 use crate::known::Known;
 use crate::metrics::Metrics;
@@ -39,6 +40,8 @@ pub struct Settings {
     pub requests_per_second: u32,
     /// Requests of one agent or observer at once.
     pub requests_burst: u32,
+    /// Requests that the kernel works on or that wait for it; more are told `busy` at once (B6).
+    pub requests_at_once: usize,
     /// Connections at the same time.
     pub connections_max: usize,
     /// Where tokens are kept that are made through MCP.
@@ -51,6 +54,7 @@ impl Default for Settings {
             allowed_hosts: Vec::new(),
             requests_per_second: 1_000,
             requests_burst: 2_000,
+            requests_at_once: 512,
             connections_max: 4_096,
             data: None,
         }
@@ -65,6 +69,8 @@ pub struct Server {
     settings: Arc<Settings>,
     metrics: Arc<Metrics>,
     known: Arc<Known>,
+    /// The places of those whom the kernel attends to.
+    turns: Arc<Semaphore>,
     rates: Arc<Rates<Credential>>,
     strangers: Arc<Rates<Option<IpAddr>>>,
     ambient: Ambient,
@@ -78,6 +84,7 @@ impl Server {
         let rates = Rates::new(settings.requests_per_second, settings.requests_burst);
         Self {
             kernel,
+            turns: Arc::new(Semaphore::new(settings.requests_at_once)),
             settings: Arc::new(settings),
             metrics: Arc::default(),
             known: Arc::default(),
@@ -98,7 +105,7 @@ impl Server {
         let hosts = http::Hosts::new(listener.local_addr()?, &self.settings.allowed_hosts);
         let mut gave_up = self.kernel.gave_up();
         let upkeep = tokio::spawn(upkeep::run(Arc::clone(&self.kernel)));
-        let connections_max = self.settings.connections_max;
+        let connections_max = connection::within_descriptors(self.settings.connections_max);
         let metrics = Arc::clone(&self.metrics);
         let routes = http::routes(self, hosts);
         let doors = connection::Doors::new(routes, connections_max, metrics);
