@@ -9,6 +9,7 @@ use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use crate::command::Issued;
 use crate::error::Error;
 
 /// How long a server waits for embedded commands to end.
@@ -120,6 +121,20 @@ impl DataDir {
             what: format!("`{}` cannot be written: {error}", target.display()),
         })?;
         Ok(target)
+    }
+
+    /// Puts a new token into its owner's file, so that it never shows in a transcript (S18).
+    pub fn keep_token(&self, issued: &Issued) -> Result<PathBuf, Error> {
+        let name = match &issued.agent {
+            Some((project, agent)) => format!("agents/{project}/{agent}.token"),
+            None => format!("tokens/{}.token", issued.secret.id()),
+        };
+        let kept = self.write_private(name.as_ref(), &format!("{}\n", issued.secret.reveal()));
+        kept.map_err(|error| Error::Unusable {
+            what: format!(
+                "it is done, but its token was not kept: {error}; `rotate_token` or `create_token` makes another"
+            ),
+        })
     }
 
     /// Takes the directory for a server, or says who has it.

@@ -8,6 +8,7 @@ mod connection;
 pub mod health;
 pub mod http;
 mod known;
+pub mod mcp;
 mod metrics;
 mod rate;
 pub mod socket;
@@ -17,11 +18,12 @@ use std::future::Future;
 use std::net::IpAddr;
 use std::sync::Arc;
 
+use comity_kernel::actor::Credential;
 use comity_kernel::ambient::Ambient;
 use comity_kernel::datadir::DataDir;
-use comity_kernel::{Kernel, actor::Credential};
+use comity_kernel::{Error, Kernel};
 use tokio::net::{TcpListener, UnixListener};
-use tokio::sync::Semaphore;
+use tokio::sync::{Semaphore, SemaphorePermit};
 
 use crate::known::Known;
 use crate::metrics::Metrics;
@@ -93,6 +95,13 @@ impl Server {
             ambient: Ambient::system(),
             probing: Arc::default(),
         }
+    }
+
+    /// Takes a place among those whom the kernel attends to, or says that there is none (B6).
+    fn turn(&self) -> Result<SemaphorePermit<'_>, Error> {
+        self.turns.try_acquire().map_err(|_| Error::Busy {
+            reason: "too many requests wait".to_owned(),
+        })
     }
 
     /// Serves until `stop` is there or the kernel gives up, and ends what is open.

@@ -10,5 +10,5 @@ mod surface;
 
 pub use call::{Call, Outcome, with_secret};
 pub use registry::{OPERATIONS, find};
-pub use schema::Schemas;
+pub use schema::{Schemas, schema_of};
 pub use surface::{Effect, Method, NoTool, Operation, Pace, Profile, Route, Tool};

@@ -56,7 +56,7 @@ pub(super) fn of(operation: &Operation) -> &'static Schemas {
 
 impl Schemas {
     pub(super) fn new<Request: JsonSchema, Answer: JsonSchema>(number: Number) -> Self {
-        let mut request = derive::<Request>();
+        let mut request = schema_of::<Request>();
         let about = match request
             .as_object_mut()
             .and_then(|it| it.remove("description"))
@@ -65,7 +65,7 @@ impl Schemas {
             _ => String::new(),
         };
         let spans = add_seconds(&mut request);
-        let mut answer = derive::<Answer>();
+        let mut answer = schema_of::<Answer>();
         match number {
             Number::Seq => add_number(&mut answer, "seq"),
             Number::AsOfSeq => add_number(&mut answer, "as_of_seq"),
@@ -114,7 +114,8 @@ impl Schemas {
     }
 }
 
-fn derive<T: JsonSchema>() -> Value {
+/// Derives the schema of a type as the registry does: everything in place, no references.
+pub fn schema_of<T: JsonSchema>() -> Value {
     let settings = SchemaSettings::draft2020_12().with(|settings| {
         settings.inline_subschemas = true;
         settings.meta_schema = None;

@@ -59,7 +59,7 @@ fn entity_tag(answer: &Value) -> Option<HeaderValue> {
 }
 
 /// Writes JSON.
-pub(super) fn json(status: StatusCode, value: &Value) -> Response {
+pub(crate) fn json(status: StatusCode, value: &Value) -> Response {
     let mut response = HttpResponse::new(Body::from(value.to_string()));
     *response.status_mut() = status;
     let headers = response.headers_mut();

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use axum::body::Body;
+use axum::body::{Body, Bytes};
 use axum::http::HeaderMap;
 use axum::http::header::{CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE};
 use comity_domain::json;
@@ -13,23 +13,7 @@ use serde_json::{Map, Value};
 
 /// Reads the request's object; no body is an empty one.
 pub(super) async fn read(headers: &HeaderMap, body: Body) -> Result<Map<String, Value>, Error> {
-    let too_large = || Error::TooLarge {
-        bytes_max: REQUEST_BYTES_MAX as u64,
-    };
-    if announced(headers).is_some_and(|bytes| bytes > REQUEST_BYTES_MAX as u64) {
-        return Err(too_large());
-    }
-    let whole = Limited::new(body, REQUEST_BYTES_MAX).collect();
-    let bytes = match tokio::time::timeout(Duration::from_secs(REQUEST_TIME_MAX_S), whole).await {
-        Ok(Ok(whole)) => whole.to_bytes(),
-        Ok(Err(error)) if error.is::<LengthLimitError>() => return Err(too_large()),
-        Ok(Err(error)) => return Err(not_json(error.to_string())),
-        Err(_) => {
-            return Err(Error::TooSlow {
-                seconds: REQUEST_TIME_MAX_S,
-            });
-        }
-    };
+    let bytes = bytes(headers, body).await?;
     if bytes.is_empty() {
         return Ok(Map::new());
     }
@@ -37,6 +21,25 @@ pub(super) async fn read(headers: &HeaderMap, body: Body) -> Result<Map<String, 
     match json::parse(&bytes)? {
         Value::Object(object) => Ok(object),
         _ => Err(Error::invalid("request", "must be a JSON object")),
+    }
+}
+
+/// Reads a whole body within the bounds of size and time.
+pub(crate) async fn bytes(headers: &HeaderMap, body: Body) -> Result<Bytes, Error> {
+    let too_large = || Error::TooLarge {
+        bytes_max: REQUEST_BYTES_MAX as u64,
+    };
+    if announced(headers).is_some_and(|bytes| bytes > REQUEST_BYTES_MAX as u64) {
+        return Err(too_large());
+    }
+    let whole = Limited::new(body, REQUEST_BYTES_MAX).collect();
+    match tokio::time::timeout(Duration::from_secs(REQUEST_TIME_MAX_S), whole).await {
+        Ok(Ok(whole)) => Ok(whole.to_bytes()),
+        Ok(Err(error)) if error.is::<LengthLimitError>() => Err(too_large()),
+        Ok(Err(error)) => Err(not_json(error.to_string())),
+        Err(_) => Err(Error::TooSlow {
+            seconds: REQUEST_TIME_MAX_S,
+        }),
     }
 }
 

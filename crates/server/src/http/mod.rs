@@ -5,8 +5,8 @@
 //! object), the kernel, `answer` (what it said becomes a response).
 
 mod answer;
-mod body;
-mod credential;
+pub(crate) mod body;
+pub(crate) mod credential;
 mod docs;
 mod gate;
 mod health;
@@ -22,10 +22,13 @@ use axum::middleware::from_fn_with_state;
 use axum::routing::{MethodFilter, get, on};
 use comity_kernel::operation::{Method, OPERATIONS};
 
-use crate::Server;
+use crate::{Server, mcp};
 
+pub(crate) use answer::{Refusal, json as json_response};
 pub use gate::Hosts;
 pub use openapi::document as openapi_document;
+pub(crate) use request::must_hold_no_token;
+pub(crate) use trace::traceparent;
 
 /// Where a connection comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,6 +53,7 @@ pub(crate) fn routes(server: Server, hosts: Hosts) -> Router {
             router = router.route(route.path, on(filter(route.method), handler));
         }
     }
+    router = router.merge(mcp::routes(&server));
     behind_the_gate(router, server, hosts)
 }
 

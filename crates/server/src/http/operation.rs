@@ -79,9 +79,7 @@ async fn answered_in_time(
     caller: Caller,
     object: Map<String, Value>,
 ) -> Result<Outcome, Error> {
-    let _turn = server.turns.try_acquire().map_err(|_| Error::Busy {
-        reason: "too many requests wait".to_owned(),
-    })?;
+    let _turn = server.turn()?;
     let call = (operation.call)(&server.kernel, caller, Value::Object(object));
     if operation.pace == Pace::Long {
         return call.await;

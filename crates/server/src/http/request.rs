@@ -41,7 +41,7 @@ pub(super) fn must_have_no_query(query: &str) -> Result<(), Error> {
 }
 
 /// Refuses a token in a URL: URLs end up in logs and histories (S18).
-pub(super) fn must_hold_no_token(query: &str) -> Result<(), Error> {
+pub(crate) fn must_hold_no_token(query: &str) -> Result<(), Error> {
     let holds = query.split(['&', '=']).any(|part| {
         let part = percent_decode_str(part).decode_utf8_lossy();
         TokenSecret::parse(part.trim()).is_some()
