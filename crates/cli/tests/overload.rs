@@ -6,7 +6,7 @@
 #![expect(
     clippy::unwrap_used,
     clippy::indexing_slicing,
-    clippy::print_stderr,
+    clippy::panic,
     reason = "a test that cannot go on has failed"
 )]
 
