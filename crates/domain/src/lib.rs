@@ -9,6 +9,7 @@ pub mod json;
 pub mod limits;
 pub mod project;
 pub mod role;
+pub mod search;
 pub mod suggest;
 pub mod text;
 pub mod time;

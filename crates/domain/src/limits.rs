@@ -83,3 +83,18 @@ pub const GRACE_US_MAX: i64 = 7 * 24 * 60 * 60 * 1_000_000;
 pub const LEASES_PER_AGENT_DEFAULT: i64 = 1_000;
 /// The largest number of active leases a project may allow one agent.
 pub const LEASES_PER_AGENT_MAX: i64 = 100_000;
+
+/// Bytes of one token of the full-text index; the rest of a longer run of letters is not indexed.
+pub const SEARCH_TOKEN_BYTES_MAX: usize = 64;
+/// Tokens of one text that are indexed; the rest of the text is not found.
+pub const SEARCH_TOKENS_MAX: usize = 10_000;
+/// Places of one token in one text that are indexed: as many as a `tsvector` of PostgreSQL keeps.
+pub const SEARCH_PLACES_MAX: usize = 256;
+/// Bytes of a search query.
+pub const SEARCH_QUERY_BYTES_MAX: usize = 1_024;
+/// Terms of a search query: words, phrases and beginnings of words.
+pub const SEARCH_TERMS_MAX: usize = 32;
+/// Tokens of one phrase in a search query.
+pub const SEARCH_PHRASE_TOKENS_MAX: usize = 32;
+/// Fewest letters or digits before the `*` of a search query: one would match half of the index.
+pub const SEARCH_PREFIX_CHARS_MIN: usize = 2;
