@@ -50,6 +50,10 @@ id! {
     AgentId,
     /// A token's number: its public half.
     TokenId,
+    /// A message's number; a thread has that of its first message.
+    MessageId,
+    /// A contact's number.
+    ContactId,
 }
 
 /// A place in the log: 1, 2, 3 … in commit order, 0 before the first event.

@@ -21,6 +21,33 @@ pub const CORRELATION_BYTES_MAX: usize = 128;
 /// How long an idempotency answer is kept, on the lease clock.
 pub const IDEMPOTENCY_KEEP_US: i64 = 24 * 60 * 60 * 1_000_000;
 
+/// Bytes of a message's subject.
+pub const SUBJECT_BYTES_MAX: usize = 512;
+/// Bytes of a message's body.
+pub const BODY_BYTES_MAX: usize = 256 * 1_024;
+/// Recipients that a message may name.
+pub const RECIPIENTS_MAX: usize = 256;
+/// Recipients that a broadcast may reach.
+pub const BROADCAST_MAX: usize = 5_000;
+/// How long ago an agent may have been heard of to be reached by a broadcast.
+pub const BROADCAST_SEEN_US: i64 = 7 * 24 * 60 * 60 * 1_000_000;
+/// Attachments of one message.
+pub const ATTACHMENTS_MAX: usize = 32;
+/// Bytes of one attachment.
+pub const ATTACHMENT_BYTES_MAX: usize = 8 * 1_024 * 1_024;
+/// Bytes that one agent may keep as attachments.
+pub const STORED_BYTES_MAX: i64 = 1_024 * 1_024 * 1_024;
+/// Characters of the line that shows where a search found something.
+pub const SNIPPET_CHARS_MAX: usize = 160;
+/// How long a search may take.
+pub const SEARCH_US_MAX: u64 = 250_000;
+/// Messages that one call may mark.
+pub const MARKS_MAX: usize = 500;
+/// Characters of a message's preview.
+pub const PREVIEW_CHARS_MAX: usize = 200;
+/// The longest a caller may wait for something new.
+pub const WAIT_US_MAX: i64 = 60 * 1_000_000;
+
 /// Bytes of a request as a whole.
 pub const REQUEST_BYTES_MAX: usize = 1_024 * 1_024;
 /// Seconds the body of a request may take to arrive.

@@ -91,6 +91,19 @@ bounded_text! {
     Prose, check_prose, 0
 }
 
+bounded_text! {
+    /// Text of any number of lines that says something.
+    Text, check_text, 1
+}
+
+fn check_text(text: &str, max: usize) -> Result<(), String> {
+    check_prose(text, max)?;
+    if text.trim().is_empty() {
+        return Err("must not be blank".to_owned());
+    }
+    Ok(())
+}
+
 fn check_line(text: &str, max: usize) -> Result<(), String> {
     check_length(text, max)?;
     if text.trim().is_empty() {

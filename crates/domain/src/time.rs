@@ -86,6 +86,18 @@ impl LeaseTime {
     }
 }
 
+impl Serialize for LeaseTime {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.0.serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for LeaseTime {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        i64::deserialize(deserializer).map(Self)
+    }
+}
+
 impl Span {
     /// Takes a number of microseconds; a negative one counts as none.
     pub const fn from_micros(micros: i64) -> Self {

@@ -16,6 +16,7 @@ use crate::log::{SubjectKind, fold, table};
 use crate::params;
 use crate::presence::Presence;
 use crate::store::migrate::{MIGRATIONS, migrate_sqlite};
+use crate::store::search::Words;
 use crate::store::sqlite::{SqliteFile, SqliteWriter};
 use crate::store::{Head, ReadEngine, Row, WriteEngine};
 use crate::tx::{Read, Snapshot, Tip};
@@ -111,6 +112,7 @@ fn examine_snapshot(
     checks.push(Check::new("chain", chained)?);
     checks.push(Check::new("fold", fold)?);
     checks.push(Check::new("revisions", revisions(&mut snapshot))?);
+    checks.push(Check::new("words", words(&mut snapshot))?);
     Ok(Findings {
         ok: checks.iter().all(|check| check.ok),
         state_hash: found,
@@ -151,28 +153,57 @@ fn follow_and_fold(
     Ok((chained.map(|()| format!("{} events", head.seq)), folded))
 }
 
+/// Finds a row of a table whose revision is not the number of its events.
+macro_rules! uncounted {
+    ($table:literal) => {
+        concat!(
+            "select t.id from ",
+            $table,
+            " t left join (
+                select subject_id, count(*) as events from event where subject_type = ?1
+                group by subject_id) e on e.subject_id = t.id
+             where t.revision <> coalesce(e.events, 0) limit 1"
+        )
+    };
+}
+
+/// Compares the index of words with the messages, word by word.
+fn words(snapshot: &mut Snapshot<'_>) -> Result<String, Error> {
+    let (mut expected, mut after, mut messages) = (0_u128, 0, 0);
+    loop {
+        let page = snapshot.rows(
+            "select id, subject, body from message where id > ?1 order by id limit 500",
+            params![after],
+            |row| {
+                let id: i64 = row.take()?;
+                Ok((id, row.take::<String>()?, row.take::<String>()?))
+            },
+        )?;
+        let Some((last, _, _)) = page.last() else { break };
+        after = *last;
+        messages += page.len();
+        for (id, subject, body) in &page {
+            let words = Words::of(*id, subject, body);
+            expected = expected.wrapping_add(snapshot.sum_of_words(&words));
+        }
+    }
+    if snapshot.sum_of_index()? == expected {
+        return Ok(format!("{messages} messages are indexed word by word"));
+    }
+    Err(Error::Damaged {
+        what: "the index of words does not hold what the messages say".to_owned(),
+    })
+}
+
 /// Compares every entity's revision with the number of its events (C1).
 fn revisions(read: &mut impl Read) -> Result<String, Error> {
     for &kind in SubjectKind::ALL {
         let sql = match kind {
-            SubjectKind::Project => {
-                "select t.id from project t left join (
-                    select subject_id, count(*) as events from event where subject_type = ?1
-                    group by subject_id) e on e.subject_id = t.id
-                 where t.revision <> coalesce(e.events, 0) limit 1"
-            }
-            SubjectKind::Agent => {
-                "select t.id from agent t left join (
-                    select subject_id, count(*) as events from event where subject_type = ?1
-                    group by subject_id) e on e.subject_id = t.id
-                 where t.revision <> coalesce(e.events, 0) limit 1"
-            }
-            SubjectKind::Token => {
-                "select t.id from token t left join (
-                    select subject_id, count(*) as events from event where subject_type = ?1
-                    group by subject_id) e on e.subject_id = t.id
-                 where t.revision <> coalesce(e.events, 0) limit 1"
-            }
+            SubjectKind::Project => uncounted!("project"),
+            SubjectKind::Agent => uncounted!("agent"),
+            SubjectKind::Token => uncounted!("token"),
+            SubjectKind::Message => uncounted!("message"),
+            SubjectKind::Contact => uncounted!("contact"),
         };
         let wrong = read.row(sql, params![kind.as_str()], Row::take::<i64>)?;
         if let Some(id) = wrong {

@@ -57,6 +57,20 @@ pub enum Error {
         /// Its owner.
         agent: i64,
     },
+    /// A message is addressed to somebody nobody knows; nobody is created by being written to.
+    #[error("nobody here is called `{name}`")]
+    UnknownRecipient {
+        /// As the sender wrote it.
+        name: String,
+        /// A name that is close.
+        near: Option<String>,
+    },
+    /// Every recipient's contact policy refused the message; nothing was stored.
+    #[error("nobody takes this message from this sender")]
+    DeliveryRefused {
+        /// Each recipient and why.
+        skipped: Vec<(String, String)>,
+    },
     /// The agent is retired: its name stays, it takes part no more.
     #[error("agent `{name}` is retired")]
     AgentRetired {
@@ -189,6 +203,8 @@ codes! {
     NOT_FOUND = "not_found", 404, 1;
     NAME_TAKEN = "name_taken", 409, 1;
     AGENT_RETIRED = "agent_retired", 409, 1;
+    UNKNOWN_RECIPIENT = "unknown_recipient", 422, 1;
+    DELIVERY_REFUSED = "delivery_refused", 422, 1;
     VERSION_CONFLICT = "version_conflict", 409, 1;
     IDEMPOTENCY_MISMATCH = "idempotency_mismatch", 409, 1;
     LIMIT_EXCEEDED = "limit_exceeded", 422, 1;
@@ -217,6 +233,8 @@ impl Error {
             Self::Forbidden { .. } => FORBIDDEN,
             Self::NotFound { .. } => NOT_FOUND,
             Self::NameTaken { .. } => NAME_TAKEN,
+            Self::UnknownRecipient { .. } => UNKNOWN_RECIPIENT,
+            Self::DeliveryRefused { .. } => DELIVERY_REFUSED,
             Self::AgentRetired { .. } => AGENT_RETIRED,
             Self::VersionConflict { .. } => VERSION_CONFLICT,
             Self::IdempotencyMismatch { .. } => IDEMPOTENCY_MISMATCH,
@@ -242,6 +260,9 @@ impl Error {
             Self::NotFound {
                 near: Some(near), ..
             } => format!("did you mean `{near}`?"),
+            Self::UnknownRecipient {
+                near: Some(near), ..
+            } => format!("did you mean `{near}`? `list_agents` shows everybody"),
             Self::Internal { id, .. } => format!("look for `{id}` in the server's log"),
             Self::NameTaken { name, .. } => format!(
                 "choose another name, or present the token of `{name}` to go on as that agent"
@@ -261,6 +282,10 @@ impl Error {
             Self::Unauthorized => "present the token from its file, or ask the operator for one",
             Self::Forbidden { .. } => "ask the operator, or act as the agent it concerns",
             Self::NotFound { .. } => "list what there is and use its id or name",
+            Self::UnknownRecipient { .. } => {
+                "`list_agents` shows everybody here; write `name@project` to reach another project"
+            }
+            Self::DeliveryRefused { .. } => "ask with `request_contact`, or write to the operator",
             Self::AgentRetired { .. } => {
                 "choose an agent that is not retired, or register a new one"
             }
@@ -310,6 +335,13 @@ impl Error {
             Self::NameTaken { name, agent } => json!({ "name": name, "agent_id": agent }),
             Self::VersionConflict { expected, present } => {
                 json!({ "expected": expected, "present": present })
+            }
+            Self::UnknownRecipient { name, near } => json!({ "name": name, "near": near }),
+            Self::DeliveryRefused { skipped } => {
+                let one = |(recipient, reason): &(String, String)| {
+                    json!({ "recipient": recipient, "reason": reason })
+                };
+                json!({ "skipped": skipped.iter().map(one).collect::<Vec<_>>() })
             }
             Self::LimitExceeded { what, limit } => json!({ "limited": what, "limit": limit }),
             Self::Internal { id, .. } => json!({ "id": id }),

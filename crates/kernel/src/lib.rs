@@ -27,6 +27,8 @@ pub mod transfer;
 pub mod tx;
 
 pub mod agent;
+pub mod contact;
+pub mod mail;
 pub mod project;
 pub mod token;
 

@@ -1,8 +1,19 @@
 //! A query: a question as data, answered on a read snapshot.
 
+use comity_domain::Span;
+
 use crate::actor::{Actor, Party};
 use crate::error::Error;
 use crate::tx::Snapshot;
+
+/// A question whose asker may wait until there is something to answer.
+pub trait Waiting: Query {
+    /// Returns how long the asker wants to wait.
+    fn patience(&self) -> Option<Span>;
+
+    /// Tells whether an answer is worth ending the wait for.
+    fn is_something(answer: &Self::Answer) -> bool;
+}
 
 /// One kind of question.
 pub trait Query: Send + 'static {

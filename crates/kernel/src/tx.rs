@@ -4,16 +4,21 @@
 //! the log and cannot emit. Whatever a decision reads it reads through [`Read`], so the same
 //! function serves the command that acts and the query that only asks.
 
-use comity_domain::limits::EVENTS_PER_COMMAND_MAX;
+use std::time::Duration;
+
+use comity_domain::limits::{EVENTS_PER_COMMAND_MAX, SEARCH_US_MAX};
 use comity_domain::token::to_hex;
-use comity_domain::{LeaseTime, Seq, Timestamp};
+use comity_domain::search::Query;
+use comity_domain::{LeaseTime, Seq, Sha256Hex, Timestamp};
 
 use crate::actor::{Actor, Correlation};
 use crate::ambient::{Ambient, Now};
 use crate::error::Error;
 use crate::log::line::payload_hash;
 use crate::log::{self, Envelope, Event, Place, Tables, link};
+use crate::params;
 use crate::presence::Presence;
+use crate::store::search::{self, SearchFilter, Words};
 use crate::store::{Param, Row, Rows, Session, StoreError, Visit};
 
 /// Reads rows as of one moment.
@@ -99,6 +104,8 @@ pub(crate) struct Batch<'a> {
     pub(crate) broken: Option<StoreError>,
     /// Whether anything was written that a COMMIT must make durable.
     pub(crate) dirty: bool,
+    /// What the command said, to be indexed with the whole batch.
+    pub(crate) words: Vec<Words>,
 }
 
 impl Batch<'_> {
@@ -165,6 +172,22 @@ impl<'a, 'b> WriteTx<'a, 'b> {
         self.batch.ambient.random()
     }
 
+    /// Keeps bytes by their hash, off the log; what names the hash is on it.
+    pub(crate) fn keep_blob(
+        &mut self,
+        sha256: &Sha256Hex,
+        bytes: &[u8],
+        owner: &str,
+    ) -> Result<(), StoreError> {
+        let at = self.batch.now.at;
+        self.batch.write(
+            "insert into blob (sha256, bytes, added_by, added_at) values (?1, ?2, ?3, ?4)
+             on conflict (sha256) do nothing",
+            params![sha256.bytes(), bytes, owner, at],
+            Rows::Any,
+        )
+    }
+
     /// Appends an event to the log and applies it to the tables: the only way to change them.
     pub fn emit(&mut self, event: impl Into<Event>) -> Result<Seq, Error> {
         if self.emitted == EVENTS_PER_COMMAND_MAX {
@@ -204,6 +227,10 @@ impl<'a, 'b> WriteTx<'a, 'b> {
             hash,
         };
         self.emitted += 1;
+        if let Event::MessageSent(sent) = &event {
+            let words = Words::of(sent.id.get(), &sent.subject, &sent.body);
+            self.batch.words.push(words);
+        }
         self.batch.ambient.failpoints.hit("command.after_emit")?;
         Ok(place.seq)
     }
@@ -313,6 +340,26 @@ impl<'a> Snapshot<'a> {
             lease: LeaseTime::from_micros(0),
         };
         Self::new(session, presence, now, tip)
+    }
+
+    /// Finds the numbers of messages by their words, within the time a search may take (S5).
+    pub(crate) fn search(
+        &mut self,
+        query: &Query,
+        filter: &SearchFilter,
+    ) -> Result<Vec<i64>, StoreError> {
+        self.session.hurry(Duration::from_micros(SEARCH_US_MAX))?;
+        search::find(self.session, query, filter)
+    }
+
+    /// Sums up what the index of words holds.
+    pub(crate) fn sum_of_index(&mut self) -> Result<u128, StoreError> {
+        self.session.full_text().sum(self.session)
+    }
+
+    /// Sums up what the index of words must hold of a message.
+    pub(crate) fn sum_of_words(&self, words: &Words) -> u128 {
+        self.session.full_text().expected(words)
     }
 
     /// Returns the chain's hash at the head.

@@ -57,7 +57,7 @@ impl Query {
 
     /// Says whether a message with this subject and body is found, whoever sent it.
     pub fn matches(&self, subject: &str, body: &str) -> bool {
-        let (subject, body) = (indexed(subject), indexed(body));
+        let [subject, body] = indexed(subject, body);
         self.terms.iter().all(|term| {
             let found = match term.field {
                 Field::Any => term.is_in(&subject) || term.is_in(&body),

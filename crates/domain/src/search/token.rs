@@ -22,7 +22,7 @@ pub fn tokens(text: &str) -> impl Iterator<Item = String> {
 pub enum Indexed {
     /// The token is indexed at this place.
     Token(String),
-    /// The place counts, but its token was already indexed at 256 places of this text.
+    /// The place counts, but its token was already indexed at 256 places of the message.
     Skipped,
 }
 
@@ -36,11 +36,11 @@ impl Indexed {
     }
 }
 
-/// Gives what both engines index of a text, place by place.
+/// Gives what both engines index of a message's subject and body, place by place.
 ///
-/// PostgreSQL keeps 256 places of a token and forgets the others. SQLite would keep them all, and
-/// find phrases that PostgreSQL does not.
-pub fn indexed(text: &str) -> Vec<Indexed> {
+/// PostgreSQL keeps 256 places of a token in a message and forgets the others. SQLite would keep
+/// them all, and find phrases that PostgreSQL does not.
+pub fn indexed(subject: &str, body: &str) -> [Vec<Indexed>; 2] {
     let mut places: HashMap<String, usize> = HashMap::new();
     let mut place = |token: String| {
         if let Some(count) = places.get_mut(&token) {
@@ -53,7 +53,7 @@ pub fn indexed(text: &str) -> Vec<Indexed> {
         }
         Indexed::Token(token)
     };
-    tokens(text).map(&mut place).collect()
+    [subject, body].map(|text| tokens(text).map(&mut place).collect())
 }
 
 /// A token and the byte offset in the text at which its run starts.

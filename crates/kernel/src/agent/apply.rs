@@ -27,8 +27,8 @@ impl Apply for AgentRegistered {
         let profile = &self.profile;
         tables.write(
             "insert into agent (id, project_id, name, name_folded, program, model, task, metadata,
-                orchestrate, created_at, revision)
-             values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, 1)",
+                orchestrate, contact_policy, created_at, revision)
+             values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, 1)",
             params![
                 self.id,
                 self.project,
@@ -39,6 +39,7 @@ impl Apply for AgentRegistered {
                 &profile.task,
                 &metadata(profile),
                 profile.rights.contains(&Right::Orchestrate),
+                profile.contact_policy.as_str(),
                 place.at,
             ],
             Rows::Exactly(1),
@@ -60,7 +61,7 @@ impl Apply for AgentUpdated {
         let profile = &self.profile;
         tables.write(
             "update agent set program = ?2, model = ?3, task = ?4, metadata = ?5, orchestrate = ?6,
-                revision = revision + 1
+                contact_policy = ?7, revision = revision + 1
              where id = ?1",
             params![
                 self.id,
@@ -69,6 +70,7 @@ impl Apply for AgentUpdated {
                 &profile.task,
                 &metadata(profile),
                 profile.rights.contains(&Right::Orchestrate),
+                profile.contact_policy.as_str(),
             ],
             Rows::Exactly(1),
         )?;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use comity_domain::{AgentId, AgentName, ProjectId, Right};
+use comity_domain::{AgentId, AgentName, ContactPolicy, ProjectId, Right};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -22,6 +22,14 @@ pub struct Profile {
     pub metadata: Map<String, Value>,
     /// What it may do beyond its own things.
     pub rights: BTreeSet<Right>,
+    /// Who may write to it.
+    #[serde(default = "open")]
+    pub contact_policy: ContactPolicy,
+}
+
+/// What agents had before there was a choice.
+const fn open() -> ContactPolicy {
+    ContactPolicy::Open
 }
 
 /// An agent was registered.

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use comity_domain::limits::{
     CAPABILITIES_MAX, LABEL_BYTES_MAX, METADATA_BYTES_MAX, TASK_BYTES_MAX,
 };
-use comity_domain::{AgentId, AgentName, Line, ProjectId, Prose, Right, Role, TokenSecret};
+use comity_domain::{AgentId, AgentName, ContactPolicy, Line, ProjectId, Prose, Right, Role, TokenSecret};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -49,6 +49,9 @@ pub struct RegisterAgent {
     /// What it may do beyond its own things; the operator's to give.
     #[serde(default)]
     pub rights: Option<BTreeSet<Right>>,
+    /// Who may write to it: `open`, `contacts` or `closed`.
+    #[serde(default)]
+    pub contact_policy: Option<ContactPolicy>,
 }
 
 /// The agent, whether it is new, and once only its token.
@@ -78,6 +81,7 @@ impl Command for RegisterAgent {
             capabilities: self.capabilities.as_ref().map(labels),
             metadata: self.metadata.clone().map(Map::from_iter),
             rights: self.rights.clone(),
+            contact_policy: self.contact_policy,
         };
         Ok(match actor {
             Actor::Agent { agent, .. } => {
@@ -120,6 +124,7 @@ impl RegisterAgent {
             capabilities: BTreeSet::new(),
             metadata: Map::new(),
             rights: BTreeSet::new(),
+            contact_policy: ContactPolicy::Open,
         })?;
         let agent = Agent {
             id: vacancy.agent,
@@ -206,6 +211,7 @@ pub(crate) struct ProfileChanges {
     pub(crate) capabilities: Option<BTreeSet<String>>,
     pub(crate) metadata: Option<Map<String, Value>>,
     pub(crate) rights: Option<BTreeSet<Right>>,
+    pub(crate) contact_policy: Option<ContactPolicy>,
 }
 
 impl ProfileChanges {
@@ -217,6 +223,7 @@ impl ProfileChanges {
             capabilities: self.capabilities.unwrap_or(before.capabilities),
             metadata: self.metadata.unwrap_or(before.metadata),
             rights: self.rights.unwrap_or(before.rights),
+            contact_policy: self.contact_policy.unwrap_or(before.contact_policy),
         };
         if profile.capabilities.len() > CAPABILITIES_MAX {
             let rule = format!("must be at most {CAPABILITIES_MAX}");

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fmt;
 
 use comity_domain::suggest::nearest;
-use comity_domain::{AgentId, AgentName, ProjectId, Right, Slug, Timestamp, TokenId};
+use comity_domain::{AgentId, AgentName, ContactPolicy, ProjectId, Right, Slug, Timestamp, TokenId};
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, de};
 use serde_json::{Map, Value};
@@ -105,7 +105,7 @@ impl<'de> Deserialize<'de> for AgentRef {
 pub fn by_id(read: &mut impl Read, id: AgentId) -> Result<Option<Agent>, StoreError> {
     let found = read.row(
         "select a.id, p.slug, a.project_id, a.name, a.program, a.model, a.task, a.metadata,
-            a.orchestrate, a.created_at, a.retired_at, a.revision
+            a.orchestrate, a.contact_policy, a.created_at, a.retired_at, a.revision
          from agent a join project p on p.id = a.project_id where a.id = ?1",
         params![id],
         agent,
@@ -121,7 +121,7 @@ pub fn by_name(
 ) -> Result<Option<Agent>, StoreError> {
     let found = read.row(
         "select a.id, p.slug, a.project_id, a.name, a.program, a.model, a.task, a.metadata,
-            a.orchestrate, a.created_at, a.retired_at, a.revision
+            a.orchestrate, a.contact_policy, a.created_at, a.retired_at, a.revision
          from agent a join project p on p.id = a.project_id
          where a.project_id = ?1 and a.name_folded = ?2",
         params![project, &name.folded()],
@@ -139,7 +139,7 @@ pub(crate) fn page(
 ) -> Result<Vec<AgentSeen>, StoreError> {
     let agents = read.rows(
         "select a.id, p.slug, a.project_id, a.name, a.program, a.model, a.task, a.metadata,
-            a.orchestrate, a.created_at, a.retired_at, a.revision,
+            a.orchestrate, a.contact_policy, a.created_at, a.retired_at, a.revision,
             s.seen_at, coalesce(s.status, ''), coalesce(s.focus, '')
          from agent a join project p on p.id = a.project_id
          left join presence s on s.agent_id = a.id
@@ -157,7 +157,7 @@ pub(crate) fn seen_by_id(
 ) -> Result<Option<AgentSeen>, StoreError> {
     let agents = read.rows(
         "select a.id, p.slug, a.project_id, a.name, a.program, a.model, a.task, a.metadata,
-            a.orchestrate, a.created_at, a.retired_at, a.revision,
+            a.orchestrate, a.contact_policy, a.created_at, a.retired_at, a.revision,
             s.seen_at, coalesce(s.status, ''), coalesce(s.focus, '')
          from agent a join project p on p.id = a.project_id
          left join presence s on s.agent_id = a.id
@@ -265,6 +265,7 @@ fn agent(row: &mut Row) -> Result<Agent, StoreError> {
             capabilities: BTreeSet::new(),
             metadata: metadata(row)?,
             rights: rights(row)?,
+            contact_policy: row.word(ContactPolicy::from_word)?,
         },
         created_at: row.take()?,
         retired_at: row.take()?,

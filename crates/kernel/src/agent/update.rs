@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use comity_domain::limits::{LABEL_BYTES_MAX, TASK_BYTES_MAX};
-use comity_domain::{Line, Prose, Right};
+use comity_domain::{ContactPolicy, Line, Prose, Right};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -44,6 +44,9 @@ pub struct UpdateAgent {
     /// What it may do beyond its own things; the operator's to give.
     #[serde(default)]
     pub rights: Option<BTreeSet<Right>>,
+    /// Who may write to it: `open`, `contacts` or `closed`.
+    #[serde(default)]
+    pub contact_policy: Option<ContactPolicy>,
     /// The revision you read; another one now is refused.
     #[serde(default)]
     pub expected_revision: Option<i64>,
@@ -71,6 +74,7 @@ impl Command for UpdateAgent {
             capabilities: self.capabilities.as_ref().map(labels),
             metadata: self.metadata.clone().map(Map::from_iter),
             rights: self.rights.clone(),
+            contact_policy: self.contact_policy,
         };
         let agent = change_profile(tx, agent, changes)?;
         Ok(UpdatedAgent { agent })

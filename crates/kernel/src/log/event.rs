@@ -4,6 +4,8 @@ use comity_domain::{ProjectId, Seq, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use crate::agent::event::{AgentRegistered, AgentRetired, AgentUpdated};
+use crate::contact::event::{ContactAnswered, ContactRequested};
+use crate::mail::event::{MessageAcknowledged, MessageRead, MessageSent};
 use crate::project::event::{ProjectCreated, ProjectUpdated};
 use crate::store::{Param, Row, Rows, Session, StoreError};
 use crate::token::event::{TokenCreated, TokenRevoked};
@@ -45,6 +47,10 @@ subjects! {
     Agent = "agent",
     /// A token.
     Token = "token",
+    /// A message.
+    Message = "message",
+    /// A contact.
+    Contact = "contact",
 }
 
 /// Where an event stands: what `apply` may know beside the payload.
@@ -158,4 +164,9 @@ events! {
     "agent_retired", 1, AgentRetired;
     "token_created", 1, TokenCreated;
     "token_revoked", 1, TokenRevoked;
+    "message_sent", 1, MessageSent;
+    "message_read", 1, MessageRead;
+    "message_acknowledged", 1, MessageAcknowledged;
+    "contact_requested", 1, ContactRequested;
+    "contact_answered", 1, ContactAnswered;
 }

@@ -9,6 +9,7 @@ use super::event::{Event, Place, Tables};
 use super::line::{Envelope, Named, Recorded};
 use super::table;
 use crate::error::Error;
+use crate::store::search::Words;
 use crate::store::{CommitError, WriteEngine};
 use crate::tx::Read;
 
@@ -94,6 +95,10 @@ fn append_and_apply(target: &mut dyn WriteEngine, events: &[Recorded]) -> Result
             at: recorded.at,
         };
         event.inner().apply(place, &mut Tables::new(target))?;
+        if let Event::MessageSent(sent) = &event {
+            let words = Words::of(sent.id.get(), &sent.subject, &sent.body);
+            target.full_text().add(target, &words)?;
+        }
     }
     Ok(target.settle()?)
 }

@@ -8,11 +8,11 @@ use crate::store::{StoreError, Value};
 use crate::tx::Read;
 
 /// Tables that `apply` writes, in name order, each with its columns in a fixed order.
-pub const PROJECTED: [(&str, &str); 4] = [
+pub const PROJECTED: [(&str, &str); 9] = [
     (
         "agent",
         "select id, project_id, name, name_folded, program, model, task, metadata, orchestrate,
-            created_at, retired_at, revision
+            contact_policy, created_at, retired_at, revision
          from agent order by id",
     ),
     (
@@ -20,10 +20,37 @@ pub const PROJECTED: [(&str, &str); 4] = [
         "select agent_id, capability from agent_capability order by agent_id, capability",
     ),
     (
+        "contact",
+        "select id, agent_id, sender_id, state, reason, created_at, until_at, until_lease_us,
+            revision
+         from contact order by id",
+    ),
+    (
+        "message",
+        "select id, project_id, thread_id, reply_to, sender_id, subject, body, importance,
+            ack_required, topic, created_at, revision
+         from message order by id",
+    ),
+    (
+        "message_attachment",
+        "select message_id, position, sha256, name, bytes
+         from message_attachment order by message_id, position",
+    ),
+    (
         "project",
         "select id, key, slug, name, case_insensitive, guard_mode, guard_away, grace_us,
             leases_per_agent, created_at, revision
          from project order by id",
+    ),
+    (
+        "recipient",
+        "select message_id, agent_id, delivery, ack_required, read_at, acked_at, note
+         from recipient order by message_id, agent_id",
+    ),
+    (
+        "thread_member",
+        "select agent_id, thread_id, last_message_id
+         from thread_member order by agent_id, thread_id",
     ),
     (
         "token",
@@ -33,7 +60,19 @@ pub const PROJECTED: [(&str, &str); 4] = [
 ];
 
 /// Tables that are not projections: the log itself, and what upkeep writes.
-pub const OFF_LOG: [&str; 4] = ["event", "idempotency", "log_head", "presence"];
+pub const OFF_LOG: [&str; 11] = [
+    "blob",
+    "event",
+    "idempotency",
+    "log_head",
+    "message_text",
+    "message_text_config",
+    "message_text_data",
+    "message_text_docsize",
+    "message_text_idx",
+    "message_word",
+    "presence",
+];
 
 /// Hashes the projected tables: their names, and their rows as JSON arrays, one a line.
 pub fn state_hash(read: &mut impl Read) -> Result<String, StoreError> {

@@ -68,7 +68,7 @@ pub fn by_key(read: &mut impl Read, key: &str) -> Result<Option<Project>, StoreE
 }
 
 /// Returns the project with this key, or else with this slug.
-fn by_key_or_slug(read: &mut impl Read, name: &str) -> Result<Option<Project>, StoreError> {
+pub(crate) fn by_key_or_slug(read: &mut impl Read, name: &str) -> Result<Option<Project>, StoreError> {
     read.row(
         "select id, key, slug, name, case_insensitive, guard_mode, guard_away, grace_us,
             leases_per_agent, created_at, revision
@@ -156,15 +156,11 @@ fn project(row: &mut Row) -> Result<Project, StoreError> {
         slug: Slug::from_stored(row.take()?),
         name: row.take()?,
         case_insensitive: row.take()?,
-        guard_mode: word(row, GuardMode::from_word)?,
-        guard_away: word(row, GuardAway::from_word)?,
+        guard_mode: row.word(GuardMode::from_word)?,
+        guard_away: row.word(GuardAway::from_word)?,
         grace_ms: row.take::<i64>()? / 1_000,
         leases_per_agent: row.take()?,
         created_at: row.take()?,
         revision: row.take()?,
     })
-}
-
-fn word<T>(row: &mut Row, read: impl Fn(&str) -> Option<T>) -> Result<T, StoreError> {
-    read(&row.take::<String>()?).ok_or(StoreError::Shape("a known word"))
 }

@@ -1,7 +1,10 @@
 //! What the kernel asks of a database: two traits, two engines.
 
+use std::time::Duration;
+
 use comity_domain::Seq;
 
+use super::search::FullText;
 use super::{CommitError, Param, Row, StoreError};
 
 /// Receives the rows of a query one by one; an error ends the query.
@@ -46,6 +49,14 @@ pub trait Session {
         params: &[Param<'_>],
         visit: Visit<'_>,
     ) -> Result<(), StoreError>;
+
+    /// Ends reads of this transaction that take longer than this from now on.
+    fn hurry(&mut self, _longest: Duration) -> Result<(), StoreError> {
+        Ok(())
+    }
+
+    /// Returns how this engine indexes and finds words.
+    fn full_text(&self) -> &'static dyn FullText;
 
     /// Runs a statement for its effect.
     ///

@@ -21,11 +21,18 @@ pub struct Migration {
 }
 
 /// Every step of the schema, oldest first. Steps are only ever added.
-pub const MIGRATIONS: &[Migration] = &[Migration {
-    number: 1,
-    sqlite: include_str!("../../migrations/sqlite/0001_spine.sql"),
-    postgres: include_str!("../../migrations/postgres/0001_spine.sql"),
-}];
+pub const MIGRATIONS: &[Migration] = &[
+    Migration {
+        number: 1,
+        sqlite: include_str!("../../migrations/sqlite/0001_spine.sql"),
+        postgres: include_str!("../../migrations/postgres/0001_spine.sql"),
+    },
+    Migration {
+        number: 2,
+        sqlite: include_str!("../../migrations/sqlite/0002_mail.sql"),
+        postgres: include_str!("../../migrations/postgres/0002_mail.sql"),
+    },
+];
 
 /// Returns the schema that a list of steps leads to.
 pub(crate) fn latest(migrations: &[Migration]) -> i64 {

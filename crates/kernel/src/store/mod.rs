@@ -17,6 +17,7 @@ pub(crate) mod migrate;
 pub(crate) mod postgres;
 pub(crate) mod queue;
 pub(crate) mod readers;
+pub mod search;
 pub(crate) mod sqlite;
 pub(crate) mod writer;
 

@@ -119,6 +119,10 @@ impl Session for Recording {
         self.engine.each(sql, params, visit)
     }
 
+    fn full_text(&self) -> &'static dyn super::search::FullText {
+        self.engine.full_text()
+    }
+
     fn write(
         &mut self,
         sql: &'static str,

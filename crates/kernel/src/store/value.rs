@@ -1,6 +1,6 @@
 //! Values bound to statements and read from rows, the same for both engines.
 
-use comity_domain::{AgentId, LeaseTime, ProjectId, Seq, Timestamp, TokenId};
+use comity_domain::{AgentId, ContactId, LeaseTime, MessageId, ProjectId, Seq, Timestamp, TokenId};
 
 use super::StoreError;
 
@@ -52,6 +52,11 @@ impl Row {
     pub fn take<T: FromValue>(&mut self) -> Result<T, StoreError> {
         let value = self.values.next().ok_or(StoreError::Shape("a column"))?;
         T::from_value(value)
+    }
+
+    /// Reads the next column as one of a closed set of words.
+    pub fn word<T>(&mut self, read: impl Fn(&str) -> Option<T>) -> Result<T, StoreError> {
+        read(&self.take::<String>()?).ok_or(StoreError::Shape("a known word"))
     }
 
     /// Reads all columns that are left.
@@ -132,6 +137,8 @@ integer_types! {
     ProjectId, ProjectId::new, ProjectId::get;
     AgentId, AgentId::new, AgentId::get;
     TokenId, TokenId::new, TokenId::get;
+    MessageId, MessageId::new, MessageId::get;
+    ContactId, ContactId::new, ContactId::get;
     Seq, Seq::new, Seq::get;
     Timestamp, Timestamp::from_micros, Timestamp::micros;
     LeaseTime, LeaseTime::from_micros, LeaseTime::micros;

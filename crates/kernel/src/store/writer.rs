@@ -15,6 +15,7 @@ use tokio::sync::watch;
 
 use super::job::{Job, Kept};
 use super::queue::{Next, Queue};
+use super::search::Words;
 use super::{CommitError, Head, StoreError, WriteEngine};
 use crate::ambient::{Ambient, Now, Reading};
 use crate::error::{Error, Impossible, with_causes};
@@ -76,6 +77,8 @@ struct Running {
     reading: Reading,
     tip: Tip,
     dirty: bool,
+    /// What the commands said. FTS5 flushes at every savepoint, so it is indexed after the last.
+    words: Vec<Words>,
 }
 
 impl Writer {
@@ -205,6 +208,7 @@ impl Writer {
                 hash: head.hash,
             },
             dirty: false,
+            words: Vec::new(),
         };
         let ran = self.run_jobs(jobs, fill, &mut running);
         let ended = ran.and_then(|()| self.end(&running));
@@ -274,13 +278,16 @@ impl Writer {
             tip: running.tip,
             broken: None,
             dirty: running.dirty,
+            words: Vec::new(),
         };
         let ended = catch_unwind(AssertUnwindSafe(|| job.attempt(&mut batch)));
         let (tip, dirty, broken) = (batch.tip, batch.dirty, batch.broken.take());
+        let mut words = std::mem::take(&mut batch.words);
         let error = match (ended, broken) {
             (Ok(Kept::Yes), None) => match self.engine.release() {
                 Ok(()) => {
                     (running.tip, running.dirty) = (tip, dirty);
+                    running.words.append(&mut words);
                     return Ok(());
                 }
                 Err(error) => Some(error),
@@ -320,6 +327,7 @@ impl Writer {
             self.engine.rollback();
             return Ok(());
         }
+        self.index(&running.words).map_err(after_rollback)?;
         self.ambient
             .failpoints
             .hit("writer.before_commit")
@@ -346,6 +354,13 @@ impl Writer {
         let _ = self.ambient.failpoints.hit("writer.before_ack");
         publish(&self.head, running.tip.seq);
         Ok(())
+    }
+
+    fn index(&mut self, words: &[Words]) -> Result<(), StoreError> {
+        let text = self.engine.full_text();
+        words
+            .iter()
+            .try_for_each(|words| text.add(&mut *self.engine, words))
     }
 
     fn answer(&self, jobs: Vec<Box<dyn Job>>) {

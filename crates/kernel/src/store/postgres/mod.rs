@@ -21,6 +21,7 @@ mod round_trips;
 mod rows;
 mod savepoint;
 mod schema;
+mod search;
 mod settings;
 mod target;
 mod transaction;

@@ -1,6 +1,7 @@
 //! A reader's engine: snapshots whose `as_of_seq` is true (L2).
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::bind::Bound;
 use super::connection::Connection;
@@ -8,6 +9,8 @@ use super::head::{self, READ_HEAD};
 use super::rows::visit_rows;
 use super::settings::Role;
 use super::target::PostgresTarget;
+use crate::params;
+use crate::store::search::FullText;
 use crate::store::{Head, Param, ReadEngine, Rows, Session, StoreError, Visit};
 
 /// The first statement after it takes the snapshot that all others see.
@@ -64,6 +67,16 @@ impl Session for PostgresReader {
         let rows = self.connection.query(sql, Bound::all(params))?;
         let waited = self.connection.wait(visit_rows(rows, visit));
         waited?.map_err(|stop| stop.explain(&self.connection))
+    }
+
+    fn hurry(&mut self, longest: Duration) -> Result<(), StoreError> {
+        let longest = format!("{}ms", longest.as_millis());
+        let sql = "select set_config('statement_timeout', cast(?1 as text), true)";
+        self.each(sql, params![&longest], &mut |_| Ok(()))
+    }
+
+    fn full_text(&self) -> &'static dyn FullText {
+        &super::search::TsVector
     }
 
     fn write(&mut self, _: &'static str, _: &[Param<'_>], _: Rows) -> Result<(), StoreError> {

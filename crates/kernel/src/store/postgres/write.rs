@@ -15,6 +15,7 @@ use super::savepoint::{self, RELEASE, RETURN, SAVEPOINT};
 use super::settings::Role;
 use super::target::PostgresTarget;
 use super::transaction::{Scope, Transaction};
+use crate::store::search::FullText;
 use crate::store::{CommitError, Head, Param, Rows, Session, StoreError, Visit, WriteEngine};
 
 const BEGIN: &str = "begin isolation level read committed";
@@ -183,6 +184,10 @@ impl Session for PostgresWriter {
             Ok(Err(failure)) => Err(self.fail_by(failure)),
             Err(lost) => Err(self.fail(lost, Scope::Batch)),
         }
+    }
+
+    fn full_text(&self) -> &'static dyn FullText {
+        &super::search::TsVector
     }
 
     fn write(

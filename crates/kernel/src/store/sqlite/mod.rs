@@ -1,10 +1,11 @@
 //! SQLite: the only folder that opens `comity.db`.
 //!
 //! `file` opens, copies and checks; `write` is the one write connection, `read` the others;
-//! `statement` binds values, reads rows and classifies errors.
+//! `statement` binds values, reads rows and classifies errors, `search` is FTS5.
 
 mod file;
 mod read;
+mod search;
 mod statement;
 mod write;
 

@@ -8,6 +8,7 @@ use rusqlite::Connection;
 
 use super::classify;
 use super::statement::{each, read_head};
+use crate::store::search::FullText;
 use crate::store::{Head, Param, ReadEngine, Rows, Session, StoreError, Visit};
 
 /// A read-only connection.
@@ -44,6 +45,15 @@ impl Session for SqliteReader {
         visit: Visit<'_>,
     ) -> Result<(), StoreError> {
         each(&self.conn, sql, params, visit)
+    }
+
+    fn hurry(&mut self, longest: Duration) -> Result<(), StoreError> {
+        self.deadline.set(longest.min(self.read_max));
+        Ok(())
+    }
+
+    fn full_text(&self) -> &'static dyn FullText {
+        &super::search::Fts5
     }
 
     fn write(&mut self, _: &'static str, _: &[Param<'_>], _: Rows) -> Result<(), StoreError> {

@@ -8,6 +8,7 @@ use rusqlite::Connection;
 
 use super::statement::{bind, each, read_head};
 use super::{SqliteFile, classify};
+use crate::store::search::FullText;
 use crate::store::{CommitError, Head, Param, Rows, Session, StoreError, Visit, WriteEngine};
 
 /// The write connection.
@@ -49,6 +50,10 @@ impl Session for SqliteWriter {
         visit: Visit<'_>,
     ) -> Result<(), StoreError> {
         each(&self.conn, sql, params, visit)
+    }
+
+    fn full_text(&self) -> &'static dyn FullText {
+        &super::search::Fts5
     }
 
     fn write(

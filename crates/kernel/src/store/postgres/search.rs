@@ -1,0 +1,115 @@
+//! Full text in a `tsvector` of our tokens with their places; subjects have weight A.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use comity_domain::search::{Field, Query, Sign, Term};
+
+use crate::params;
+use crate::store::search::{FullText, Ranking, Words, place, search_filter};
+use crate::store::{Rows, Session, StoreError};
+
+/// PostgreSQL's own full text.
+pub(super) struct TsVector;
+
+const RANKED: &str = concat!(
+    "select m.id from message_text t join message m on m.id = t.message_id
+     where t.tokens @@ cast(cast(?1 as text) as tsquery)",
+    search_filter!(),
+    "order by ts_rank(t.tokens, cast(cast(?1 as text) as tsquery)) desc, m.id desc
+     limit cast(?9 as bigint)"
+);
+
+const NEWEST: &str = concat!(
+    "select m.id from message_text t join message m on m.id = t.message_id
+     where t.tokens @@ cast(cast(?1 as text) as tsquery)",
+    search_filter!(),
+    "order by m.id desc limit cast(?9 as bigint)"
+);
+
+impl FullText for TsVector {
+    fn notation(&self, query: &Query) -> String {
+        let of = |sign: Sign| query.terms.iter().filter(move |term| term.sign == sign);
+        let mut terms: Vec<String> = of(Sign::Must).map(term).collect();
+        terms.extend(of(Sign::MustNot).map(|refused| format!("!{}", term(refused))));
+        terms.join(" & ")
+    }
+
+    fn found(&self, ranking: Ranking) -> &'static str {
+        match ranking {
+            Ranking::Rank => RANKED,
+            Ranking::Newest => NEWEST,
+        }
+    }
+
+    fn sum(&self, session: &mut dyn Session) -> Result<u128, StoreError> {
+        let mut sum = 0_u128;
+        let sql = "select t.message_id, w.lexeme, cast(p.at as bigint),
+                case p.weight when 'A' then 'A' else '' end
+             from message_text t, unnest(t.tokens) w, unnest(w.positions, w.weights) p (at, weight)";
+        session.each(sql, &[], &mut |mut row| {
+            let (message, token): (i64, String) = (row.take()?, row.take()?);
+            let (at, weight): (i64, String) = (row.take()?, row.take()?);
+            sum = sum.wrapping_add(place(message, &format!("{at}{weight}"), &token));
+            Ok(())
+        })?;
+        Ok(sum)
+    }
+
+    fn expected(&self, words: &Words) -> u128 {
+        let places = places(words);
+        let sums = places.map(|(token, at)| place(words.id, &at, token));
+        sums.fold(0, u128::wrapping_add)
+    }
+
+    fn add(&self, session: &mut dyn Session, words: &Words) -> Result<(), StoreError> {
+        session.write(
+            "insert into message_text (message_id, tokens)
+             values (?1, cast(cast(?2 as text) as tsvector))",
+            params![words.id, &vector(words)],
+            Rows::Exactly(1),
+        )
+    }
+}
+
+/// Writes a term: tokens hold letters and digits only, so nothing in the quotes needs escaping.
+fn term(term: &Term) -> String {
+    let weight = match term.field {
+        Field::Any => "",
+        Field::Subject => "A",
+    };
+    let last = term.tokens.len().saturating_sub(1);
+    let token = |(at, token): (usize, &String)| {
+        let star = if term.prefix && at == last { "*" } else { "" };
+        let label = format!("{star}{weight}");
+        match label.as_str() {
+            "" => format!("'{token}'"),
+            label => format!("'{token}':{label}"),
+        }
+    };
+    let tokens: Vec<String> = term.tokens.iter().enumerate().map(token).collect();
+    format!("({})", tokens.join(" <-> "))
+}
+
+/// The places of a message's tokens. The body begins a place after the subject's end, so that no
+/// phrase spans both.
+fn places(words: &Words) -> impl Iterator<Item = (&str, String)> {
+    let body_from = words.subject.len() + 2;
+    let subject = words.subject.iter().zip(1..).map(|(place, at)| (place, at, "A"));
+    let body = words.body.iter().zip(body_from..).map(|(place, at)| (place, at, ""));
+    let places = subject.chain(body);
+    places.filter_map(|(place, at, weight)| Some((place.token()?, format!("{at}{weight}"))))
+}
+
+fn vector(words: &Words) -> String {
+    let mut tokens: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+    for (token, place) in places(words) {
+        tokens.entry(token).or_default().push(place);
+    }
+    let mut text = String::new();
+    for (token, places) in tokens {
+        // Writing to a string cannot fail.
+        let _ = write!(text, "'{token}':{} ", places.join(","));
+    }
+    text
+}

@@ -1,0 +1,138 @@
+//! Full text: what both engines are asked, and the words they index.
+//!
+//! The tokens are ours, so both find the same. What a user wrote never reaches an engine raw: it is
+//! parsed into tokens, and each engine's file writes those in its own notation.
+
+use comity_domain::search::{Indexed, Query, indexed};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use super::{Session, StoreError};
+use crate::params;
+
+/// Which hits come first.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Ranking {
+    /// The best.
+    #[default]
+    Rank,
+    /// The newest.
+    Newest,
+}
+
+/// Which messages may be found, beside having the words.
+#[derive(Clone, Debug)]
+pub(crate) struct SearchFilter {
+    pub(crate) project: Option<i64>,
+    /// The box of a party to the message; 0 is the operator's.
+    pub(crate) party: Option<i64>,
+    /// The box of the sender; 0 is the operator's.
+    pub(crate) from: Option<i64>,
+    pub(crate) thread: Option<i64>,
+    pub(crate) from_time: i64,
+    pub(crate) until_time: i64,
+    pub(crate) ranking: Ranking,
+    pub(crate) before: i64,
+    pub(crate) limit: i64,
+}
+
+/// The words of one message, place by place.
+#[derive(Clone, Debug)]
+pub(crate) struct Words {
+    pub(crate) id: i64,
+    pub(crate) subject: Vec<Indexed>,
+    pub(crate) body: Vec<Indexed>,
+}
+
+impl Words {
+    pub(crate) fn of(id: i64, subject: &str, body: &str) -> Self {
+        let [subject, body] = indexed(subject, body);
+        Self { id, subject, body }
+    }
+}
+
+/// An engine's full text.
+pub trait FullText: Sync {
+    /// Writes a query's terms in the engine's notation; empty if it has none.
+    fn notation(&self, query: &Query) -> String;
+
+    /// Returns the statement that finds numbers of messages by their words.
+    ///
+    /// Parameters: the query in the engine's notation, project, party, sender, thread, from time,
+    /// until time, before which message, how many.
+    fn found(&self, ranking: Ranking) -> &'static str;
+
+    /// Sums up everything the index holds, in any order; see [`place`].
+    fn sum(&self, session: &mut dyn Session) -> Result<u128, StoreError>;
+
+    /// Sums up what the index must hold of a message.
+    fn expected(&self, words: &Words) -> u128;
+
+    /// Indexes the words of a message.
+    fn add(&self, session: &mut dyn Session, words: &Words) -> Result<(), StoreError>;
+}
+
+/// Hashes one word at one place of a message, so that the hashes of an index can be summed up.
+pub(super) fn place(message: i64, place: &str, token: &str) -> u128 {
+    let hash: [u8; 32] = Sha256::digest(format!("{message} {place} {token}")).into();
+    hash.iter().take(16).fold(0, |sum, byte| sum << 8 | u128::from(*byte))
+}
+
+/// What a filter says, for every statement; `m` is the message.
+macro_rules! search_filter {
+    () => {
+        " and (cast(?2 as bigint) is null or m.project_id = ?2)
+          and (cast(?3 as bigint) is null or coalesce(m.sender_id, 0) = ?3 or exists (
+              select 1 from recipient r where r.message_id = m.id and r.agent_id = ?3))
+          and (cast(?4 as bigint) is null or coalesce(m.sender_id, 0) = ?4)
+          and (cast(?5 as bigint) is null or m.thread_id = ?5)
+          and m.created_at >= cast(?6 as bigint) and m.created_at < cast(?7 as bigint)
+          and m.id < cast(?8 as bigint) "
+    };
+}
+
+pub(super) use search_filter;
+
+/// A query that names a sender and no words needs no index of words.
+const BY_SENDER: &str = concat!(
+    "select m.id from message m where cast(?1 as text) = ''",
+    search_filter!(),
+    "order by m.id desc limit cast(?9 as bigint)"
+);
+
+/// Finds the numbers of messages.
+pub(crate) fn find(
+    session: &mut dyn Session,
+    query: &Query,
+    filter: &SearchFilter,
+) -> Result<Vec<i64>, StoreError> {
+    let text = session.full_text();
+    let notation = text.notation(query);
+    let sql = if notation.is_empty() {
+        BY_SENDER
+    } else {
+        text.found(filter.ranking)
+    };
+    let mut found = Vec::new();
+    session.each(
+        sql,
+        params![
+            &notation,
+            filter.project,
+            filter.party,
+            filter.from,
+            filter.thread,
+            filter.from_time,
+            filter.until_time,
+            filter.before,
+            filter.limit,
+        ],
+        &mut |mut row| {
+            found.push(row.take()?);
+            Ok(())
+        },
+    )?;
+    Ok(found)
+}
