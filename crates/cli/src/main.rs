@@ -1,44 +1,33 @@
 //! The `comity` command: data on stdout, everything else on stderr, exit codes that mean something.
+//!
+//! `cli` is the tree of commands, `commands` has one file for each. A command builds the kernel's
+//! request and calls it through the one `door`; `show` and `output` print what came back.
 
+mod cli;
 mod commands;
+mod config;
+mod door;
+mod failure;
+mod globals;
 mod output;
+mod parse;
 mod place;
+mod session;
+mod show;
+mod token_file;
+mod who;
+mod worktree;
 
-use clap::{Parser, Subcommand};
-
-/// Coordinates fleets of coding agents.
-#[derive(Parser)]
-#[command(name = "comity", version, about, disable_help_subcommand = true)]
-struct Cli {
-    #[command(flatten)]
-    place: place::Place,
-    #[command(subcommand)]
-    command: Command,
-}
-
-#[derive(Subcommand)]
-enum Command {
-    /// Serve the data directory until told to stop.
-    Serve(commands::serve::Serve),
-    /// Call any operation by name, with its request as JSON.
-    Call(commands::call::Call),
-    /// Verify the database: log chain, fold, revisions, soundness. Repairs nothing.
-    Doctor(commands::doctor::Doctor),
-    /// Copy the database into a new, verified file.
-    Backup(commands::backup::Backup),
-}
+use clap::{CommandFactory as _, Parser as _};
+use clap_complete::CompleteEnv;
 
 fn main() -> std::process::ExitCode {
-    let cli = match Cli::try_parse() {
-        Ok(cli) => cli,
-        Err(error) => return output::usage(&error),
-    };
-    output::start_logging(&cli.command);
-    let done = match cli.command {
-        Command::Serve(serve) => serve.run(&cli.place),
-        Command::Call(call) => call.run(&cli.place),
-        Command::Doctor(doctor) => doctor.run(&cli.place),
-        Command::Backup(backup) => backup.run(&cli.place),
-    };
-    output::exit(done)
+    CompleteEnv::with_factory(cli::Cli::command).complete();
+    match cli::Cli::try_parse() {
+        Ok(cli) => {
+            let form = output::Form::of(&cli.globals);
+            output::finish(form, cli.run())
+        }
+        Err(error) => output::usage(&error),
+    }
 }

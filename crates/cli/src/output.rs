@@ -2,64 +2,159 @@
 
 use std::io::{IsTerminal as _, Write as _};
 use std::process::ExitCode;
+use std::time::Duration;
 
-use comity_kernel::Error;
-use serde_json::Value;
+use anstyle::{AnsiColor, Style};
+use indicatif::{ProgressBar, ProgressFinish};
+use serde_json::{Value, json};
 use tracing_subscriber::EnvFilter;
 
-use crate::Command;
+use crate::failure::Failure;
+use crate::globals::Globals;
+use crate::show::{Look, Shown, harmless, harmless_json};
 
 /// Exit code of a wrong command line.
 const USAGE: u8 = 3;
+const RED: Style = AnsiColor::Red.on_default().bold();
+const YELLOW: Style = AnsiColor::Yellow.on_default().bold();
+const CYAN: Style = AnsiColor::Cyan.on_default();
 
-/// Prints an answer: one JSON document.
-pub(crate) fn answer(answer: &Value) {
-    let text = serde_json::to_string_pretty(answer).unwrap_or_default();
+/// How a command's end is told.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Form {
+    /// For people.
+    People,
+    /// One JSON document.
+    Json,
+    /// Errors only, for people.
+    Quiet,
+}
+
+impl Form {
+    /// Returns the form the options ask for; `--json` is an answer too, so it wins.
+    pub(crate) fn of(globals: &Globals) -> Self {
+        match (globals.json, globals.quiet) {
+            (true, _) => Self::Json,
+            (false, true) => Self::Quiet,
+            (false, false) => Self::People,
+        }
+    }
+}
+
+/// Prints how a command ended, and chooses the exit code.
+pub(crate) fn finish(form: Form, done: Result<Option<Shown>, Failure>) -> ExitCode {
+    let failure = match done {
+        Ok(None) => None,
+        Ok(Some(shown)) => {
+            print(form, &shown);
+            shown.failure
+        }
+        Err(failure) => Some(failure),
+    };
+    match failure {
+        Some(failure) => {
+            complain(form, &failure.body);
+            ExitCode::from(failure.exit)
+        }
+        None => ExitCode::SUCCESS,
+    }
+}
+
+fn print(form: Form, shown: &Shown) {
+    let text = match form {
+        Form::Quiet => return,
+        Form::Json => shown.document(),
+        Form::People if std::io::stdout().is_terminal() => shown.render(Look::Terminal),
+        Form::People => shown.render(Look::Plain),
+    };
     // A reader that went away, as `head` does, is not our failure.
     let _ = writeln!(std::io::stdout().lock(), "{text}");
 }
 
-/// Prints one line of JSON, for programs that wait for it.
+fn complain(form: Form, body: &Value) {
+    let mut stderr = anstream::stderr().lock();
+    if form == Form::Json {
+        let _ = writeln!(stderr, "{}", harmless_json(&body.to_string()));
+        return;
+    }
+    let text = |field: &str| body.get(field).and_then(Value::as_str).unwrap_or_default();
+    let (message, hint) = (harmless(text("message")), harmless(text("hint")));
+    let _ = writeln!(stderr, "{RED}error:{RED:#} {message}");
+    if !hint.is_empty() {
+        let _ = writeln!(stderr, "{CYAN}hint:{CYAN:#} {hint}");
+    }
+}
+
+/// Prints what clap has to say, and chooses the exit code.
+pub(crate) fn usage(error: &clap::Error) -> ExitCode {
+    if !error.use_stderr() {
+        let _ = error.print();
+        return ExitCode::SUCCESS;
+    }
+    if std::env::args_os().any(|argument| argument == "--json") {
+        let said = error.to_string();
+        let message = said.lines().next().unwrap_or_default();
+        let message = message.trim_start_matches("error: ");
+        let hint = "see `comity --help`";
+        complain(
+            Form::Json,
+            &json!({ "error": "invalid", "message": message, "hint": hint }),
+        );
+    } else {
+        let _ = error.print();
+    }
+    ExitCode::from(USAGE)
+}
+
+/// Prints a line of JSON at once, for programs that wait for it.
 pub(crate) fn line(value: &Value) {
     let mut stdout = std::io::stdout().lock();
     let _ = writeln!(stdout, "{value}").and_then(|()| stdout.flush());
 }
 
-/// Prints a line for people.
+/// Prints lines for people at once.
 pub(crate) fn say(text: &str) {
-    let _ = writeln!(std::io::stdout().lock(), "{text}");
+    let mut stdout = std::io::stdout().lock();
+    let _ = writeln!(stdout, "{text}").and_then(|()| stdout.flush());
 }
 
-/// Prints what clap has to say, and chooses the exit code.
-pub(crate) fn usage(error: &clap::Error) -> ExitCode {
-    let _ = error.print();
-    if error.use_stderr() {
-        return ExitCode::from(USAGE);
-    }
-    ExitCode::SUCCESS
+/// Prints one line of warning beside the answer.
+pub(crate) fn warn(text: &str) {
+    let mut stderr = anstream::stderr().lock();
+    let _ = writeln!(stderr, "{YELLOW}warning:{YELLOW:#} {}", harmless(text));
 }
 
-/// Prints an error as JSON with its hint, and chooses the exit code.
-pub(crate) fn exit(done: Result<(), Error>) -> ExitCode {
-    match done {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            let _ = writeln!(std::io::stderr().lock(), "{}", error.to_json());
-            ExitCode::from(error.code().exit)
-        }
-    }
-}
-
-/// Sends the log to stderr: everything of note while serving, otherwise only what went wrong.
-pub(crate) fn start_logging(command: &Command) {
-    let level = match command {
-        Command::Serve(_) => "info",
-        Command::Call(_) | Command::Doctor(_) | Command::Backup(_) => "error",
+/// Shows that long work goes on, on a terminal only, until it is dropped.
+pub(crate) fn spinner(form: Form, what: &'static str) -> ProgressBar {
+    let spinner = match form {
+        Form::People => ProgressBar::new_spinner(),
+        Form::Json | Form::Quiet => ProgressBar::hidden(),
     };
+    spinner.enable_steady_tick(Duration::from_millis(100));
+    spinner
+        .with_message(what)
+        .with_finish(ProgressFinish::AndClear)
+}
+
+/// How the log is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum LogFormat {
+    /// Lines for people.
+    Text,
+    /// Lines of JSON.
+    Json,
+}
+
+/// Sends the log to stderr: from this level on, unless `COMITY_LOG` says otherwise.
+pub(crate) fn start_logging(level: &str, format: LogFormat) {
     let filter = EnvFilter::try_from_env("COMITY_LOG").unwrap_or_else(|_| EnvFilter::new(level));
-    tracing_subscriber::fmt()
+    let plain = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+    let log = tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_writer(std::io::stderr)
-        .with_ansi(std::io::stderr().is_terminal())
-        .init();
+        .with_ansi(std::io::stderr().is_terminal() && !plain);
+    match format {
+        LogFormat::Text => log.init(),
+        LogFormat::Json => log.json().init(),
+    }
 }

@@ -1,86 +1,78 @@
-//! Where the data lies: the global options that say it, and what they open.
+//! Where the data lies, and which project a directory is.
 
 use std::path::{Path, PathBuf};
 
-use clap::Args;
-use comity_kernel::datadir::{DataDir, Hold};
-use comity_kernel::options::Sharing;
-use comity_kernel::{Error, Kernel, Options};
+use comity_domain::ProjectKey;
+use comity_kernel::Error;
+use comity_kernel::project::ProjectRef;
 
-/// Where the data lies.
-#[derive(Args)]
-pub(crate) struct Place {
-    /// The data directory: the nearest `.comity` upwards, else the user's.
-    #[arg(long, global = true, value_name = "DIR", env = "COMITY_DATA")]
-    data: Option<PathBuf>,
-    /// A PostgreSQL URL that replaces the embedded database.
-    #[arg(
-        long,
-        global = true,
-        value_name = "URL",
-        env = "COMITY_DATABASE_URL",
-        hide_env_values = true
-    )]
-    database: Option<String>,
-}
+use crate::worktree;
 
-/// A kernel with the right to its data directory.
-pub(crate) struct Embedded {
-    pub(crate) kernel: Kernel,
-    pub(crate) data: DataDir,
-    _hold: Hold,
-}
+/// The name of a data directory inside a project.
+pub(crate) const DIRECTORY: &str = ".comity";
 
-impl Place {
-    /// Opens the data directory.
-    pub(crate) fn directory(&self) -> Result<DataDir, Error> {
-        let path = match &self.data {
-            Some(path) => path.clone(),
-            None => nearest(&std::env::current_dir().unwrap_or_default()).map_or_else(users, Ok)?,
-        };
-        DataDir::open(&path)
-    }
-
-    /// Opens the kernel for one command, beside others of its kind.
-    pub(crate) fn embedded(&self) -> Result<Embedded, Error> {
-        let data = self.directory()?;
-        let hold = data.hold_shared()?;
-        let mut options = self.options(&data)?;
-        options.sharing = Sharing::Shared;
-        options.readers = 1;
-        Ok(Embedded {
-            kernel: Kernel::open(options)?,
-            data,
-            _hold: hold,
-        })
-    }
-
-    /// Opens the kernel for a server, alone on its data directory.
-    pub(crate) fn served(&self) -> Result<Embedded, Error> {
-        let data = self.directory()?;
-        let hold = data.hold_for_server()?;
-        Ok(Embedded {
-            kernel: Kernel::open(self.options(&data)?)?,
-            data,
-            _hold: hold,
-        })
-    }
-
-    fn options(&self, data: &DataDir) -> Result<Options, Error> {
-        let mut options = match &self.database {
-            Some(url) => Options::postgres(url)?,
-            None => Options::sqlite(data.database()),
-        };
-        options.backups = Some(data.backups()?);
-        Ok(options)
+/// Returns the data directory: the given one, the nearest upwards, or the user's.
+pub(crate) fn data_directory(given: Option<&Path>) -> Result<PathBuf, Error> {
+    match given {
+        Some(path) => std::path::absolute(path).map_err(|error| Error::Unusable {
+            what: format!("`{}` is no directory: {error}", path.display()),
+        }),
+        None => nearest(&here()?).map_or_else(users, Ok),
     }
 }
 
-/// Finds the nearest `.comity` from `start` upwards.
+/// Returns the key of the project in the current directory.
+pub(crate) fn current_project() -> Result<ProjectKey, Error> {
+    key_of(&here()?)
+}
+
+/// Returns the key of the project in a directory; one that is not there is taken at its word.
+pub(crate) fn key_of(path: &Path) -> Result<ProjectKey, Error> {
+    let root = worktree::project_root(path).unwrap_or_else(|_| path.to_owned());
+    let text = root.to_str().ok_or_else(|| {
+        let shown = root.display();
+        Error::invalid("project", format!("must be UTF-8, and `{shown}` is not"))
+    })?;
+    ProjectKey::parse(text).map_err(|rule| Error::invalid("project", rule))
+}
+
+/// Resolves a project that is given as `.` or as a path that begins with it.
+pub(crate) fn named_project(named: &ProjectRef) -> Result<ProjectRef, Error> {
+    let relative = named
+        .split('/')
+        .next()
+        .is_some_and(|first| matches!(first, "." | ".."));
+    if !relative {
+        return Ok(named.clone());
+    }
+    reference(&key_of(Path::new(&**named))?)
+}
+
+/// Names a project by its key.
+pub(crate) fn reference(key: &ProjectKey) -> Result<ProjectRef, Error> {
+    ProjectRef::parse(&**key).map_err(|rule| Error::invalid("project", rule))
+}
+
+/// Returns the current directory.
+pub(crate) fn here() -> Result<PathBuf, Error> {
+    std::env::current_dir().map_err(|error| Error::Unusable {
+        what: format!("the current directory is gone: {error}"),
+    })
+}
+
+/// Finds the nearest `.comity`: up to the worktree's root, at the main worktree's, then above.
 fn nearest(start: &Path) -> Option<PathBuf> {
-    start
+    let tree = worktree::around(start);
+    let root = tree.as_ref().map(|tree| tree.root.as_path());
+    let (inside, above): (Vec<_>, Vec<_>) = start
         .ancestors()
-        .map(|directory| directory.join(".comity"))
+        .partition(|directory| root.is_some_and(|root| directory.starts_with(root)));
+    let main = tree.as_ref().map(|tree| tree.main.as_path());
+    inside
+        .into_iter()
+        .chain(main)
+        .chain(above)
+        .map(|directory| directory.join(DIRECTORY))
         .find(|candidate| candidate.is_dir())
 }
 

@@ -1,5 +1,6 @@
 //! The kernel: one writer, some readers, one log.
 
+use std::future::Future;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, mpsc};
@@ -31,6 +32,9 @@ use crate::tx::{Read, UpkeepTx};
 /// How long a stop may take before what still waits is answered unheard (B8).
 const STOP_PATIENCE: Duration = Duration::from_millis(2_500);
 
+/// How soon after a change somebody who waits looks again.
+const LOOK_EVERY: Duration = Duration::from_millis(2);
+
 /// A running kernel; dropping it stops it.
 pub struct Kernel {
     queue: Arc<Queue<Box<dyn Job>>>,
@@ -46,6 +50,8 @@ pub struct Kernel {
     identity: Identity,
     round_trips: Option<Arc<RoundTrips>>,
     backups: Option<PathBuf>,
+    /// Turns true when nobody should wait any longer.
+    ending: watch::Sender<bool>,
     /// The turn of whoever examines or copies everything.
     long_work: Arc<Mutex<()>>,
 }
@@ -120,6 +126,7 @@ impl Kernel {
             identity,
             round_trips: opened.round_trips,
             backups: options.backups,
+            ending: watch::Sender::new(false),
             long_work: Arc::default(),
         })
     }
@@ -138,19 +145,48 @@ impl Kernel {
 
     /// Hands a query to a reader.
     pub fn query<Q: Query>(&self, actor: Actor, query: Q) -> Ticket<AsOf<Q::Answer>> {
-        let line = actor.credential();
-        let (reply, ticket) = Ticket::new();
-        let job = Box::new(QueryJob {
-            actor,
-            query,
-            reply,
-            outcome: Err(busy(Full::Closed)),
-        });
-        if let Err((full, mut job)) = self.reads.push(line, job as Box<_>) {
-            job.fail(busy(full));
-            job.answer(&self.ambient);
+        ask(&self.reads, &self.ambient, actor, query)
+    }
+
+    /// Asks again after each change until the answer is something, the patience is at its end, or
+    /// the kernel stops.
+    pub fn wait_for<Q: Query + Clone + Sync>(
+        &self,
+        actor: Actor,
+        query: Q,
+        patience: Duration,
+        is_something: fn(&Q::Answer) -> bool,
+    ) -> impl Future<Output = Result<AsOf<Q::Answer>, Error>> + Send + use<Q>
+    where
+        Q::Answer: Send,
+    {
+        let (reads, ambient) = (Arc::clone(&self.reads), self.ambient.clone());
+        let (mut head, mut ending) = (self.head.clone(), self.ending.subscribe());
+        async move {
+            let end = tokio::time::Instant::now() + patience;
+            loop {
+                head.borrow_and_update();
+                let read = ask(&reads, &ambient, actor.clone(), query.clone()).await?;
+                if is_something(&read.answer) || *ending.borrow() {
+                    return Ok(read);
+                }
+                let over = tokio::select! {
+                    changed = head.changed() => changed.is_err(),
+                    _ = ending.changed() => true,
+                    () = tokio::time::sleep_until(end) => true,
+                };
+                if over {
+                    return Ok(read);
+                }
+                // Many changes in a moment are looked at together.
+                tokio::time::sleep(LOOK_EVERY).await;
+            }
         }
-        ticket
+    }
+
+    /// Ends all waiting: whoever waits is answered with what there is.
+    pub fn end_waits(&self) {
+        self.ending.send_replace(true);
     }
 
     /// Tells who presents a token.
@@ -293,6 +329,7 @@ impl Kernel {
         let Some(running) = running else {
             return;
         };
+        self.end_waits();
         let reading = self.ambient.clock.read(None);
         let flush = self.presence.due(&reading, Urgency::Now);
         if !flush.is_empty() {
@@ -328,6 +365,28 @@ impl Kernel {
             job.answer(&self.ambient);
         }
     }
+}
+
+/// Hands a query to a reader.
+fn ask<Q: Query>(
+    reads: &ReadQueue,
+    ambient: &Ambient,
+    actor: Actor,
+    query: Q,
+) -> Ticket<AsOf<Q::Answer>> {
+    let line = actor.credential();
+    let (reply, ticket) = Ticket::new();
+    let job = Box::new(QueryJob {
+        actor,
+        query,
+        reply,
+        outcome: Err(busy(Full::Closed)),
+    });
+    if let Err((full, mut job)) = reads.push(line, job as Box<_>) {
+        job.fail(busy(full));
+        job.answer(ambient);
+    }
+    ticket
 }
 
 impl Drop for Kernel {

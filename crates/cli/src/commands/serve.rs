@@ -1,7 +1,7 @@
 //! `comity serve`.
 
 use std::net::SocketAddr;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -16,39 +16,53 @@ use serde_json::json;
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 
-use super::call::runtime;
-use crate::output;
-use crate::place::Place;
+use crate::config::Config;
+use crate::door::{Embedded, runtime};
+use crate::failure::Failure;
+use crate::output::{self, Form, LogFormat};
+use crate::session::Context;
 
 /// Serves the data directory.
 #[derive(Args)]
 pub(crate) struct Serve {
-    /// Where to listen; port 0 picks a free one.
-    #[arg(long, default_value = "127.0.0.1:7117")]
-    addr: SocketAddr,
-    /// Print where it listens as one line of JSON.
+    /// Where to listen; port 0 picks a free one. `127.0.0.1:7117` unless configured.
     #[arg(long)]
-    json: bool,
+    addr: Option<SocketAddr>,
+    /// Listen beyond this machine without TLS: tokens and mail can be read on the way.
+    #[arg(long)]
+    allow_plain: bool,
+    /// How the log is written.
+    #[arg(
+        long,
+        env = "COMITY_LOG_FORMAT",
+        default_value = "text",
+        value_name = "FORMAT"
+    )]
+    pub(crate) log: LogFormat,
 }
 
 impl Serve {
-    pub(crate) fn run(&self, place: &Place) -> Result<(), Error> {
-        if !self.addr.ip().is_loopback() {
-            return Err(Error::invalid("--addr", "must be a loopback address"));
+    pub(crate) fn run(&self, context: &Context<'_>) -> Result<(), Failure> {
+        let addr = self.addr.unwrap_or(context.config.values.server.addr);
+        if !addr.ip().is_loopback() && !self.allow_plain {
+            let rule = "must be a loopback address; `--allow-plain` serves others without TLS";
+            return Err(Error::invalid("--addr", rule).into());
         }
-        let owned = place.served()?;
-        let token = ensure_operator_token(&owned.kernel, &owned.data)?;
-        let kernel = Arc::new(owned.kernel);
+        let data = DataDir::open(&context.directory)?;
+        let owned = Embedded::alone(&data, &context.config)?;
+        let token = ensure_operator_token(&owned.kernel, &data)?;
+        let (kernel, _hold) = owned.into_parts();
+        let kernel = Arc::new(kernel);
         kernel.check_in_background();
         let gave_up = kernel.gave_up();
-        let settings = Settings {
-            data: Some(owned.data.clone()),
-            ..Settings::default()
-        };
-        let server = Server::new(Arc::clone(&kernel), settings);
+        let server = Server::new(Arc::clone(&kernel), settings(&context.config, &data));
+        let form = Form::of(context.globals);
         let runtime = runtime()?;
         let done = runtime.block_on(async {
-            let done = self.serve(server, &owned.data, &token).await;
+            let done = serve(server, addr, &data, |bound| {
+                announce(form, bound, &data, &token);
+            })
+            .await;
             // Inside the runtime, so that a second signal still ends a stop that hangs.
             let stopped = tokio::task::spawn_blocking(move || kernel.stop()).await;
             done.and(stopped.map_err(Error::internal))
@@ -58,39 +72,69 @@ impl Serve {
         done?;
         let reason = gave_up.borrow().clone();
         match reason {
-            Some(error) => Err(error),
+            Some(error) => Err(error.into()),
             None => Ok(()),
         }
     }
+}
 
-    async fn serve(&self, server: Server, data: &DataDir, token: &Path) -> Result<(), Error> {
-        let unusable = |what: String| Error::Unusable { what };
-        let listener = TcpListener::bind(self.addr)
-            .await
-            .map_err(|error| unusable(format!("cannot listen on {}: {error}", self.addr)))?;
-        let addr = listener
-            .local_addr()
-            .map_err(|error| unusable(error.to_string()))?;
-        let stop = stop_signal().map_err(|error| unusable(error.to_string()))?;
-        let doors = socket::bind(data)
-            .map_err(|error| unusable(format!("the socket cannot be opened: {error}")))?;
-        if self.json {
-            output::line(&json!({
-                "addr": addr,
-                "url": format!("http://{addr}"),
-                "mcp_url": format!("http://{addr}/mcp"),
-                "socket": socket::locate(data),
-                "data": data.path(),
-            }));
-        } else {
-            output::say(&format!("comity listens on http://{addr}"));
-            output::say(&format!("  data            {}", data.path().display()));
-            output::say(&format!("  operator token  {}", token.display()));
-            output::say(&format!("  try             curl http://{addr}/health"));
-        }
-        let served = server.serve(listener, Some(doors), stop).await;
-        socket::remove(data);
-        served.map_err(|error| unusable(format!("serving failed: {error}")))
+fn settings(config: &Config, data: &DataDir) -> Settings {
+    let (server, limits) = (&config.values.server, &config.values.limits);
+    Settings {
+        allowed_hosts: server.allowed_hosts.clone(),
+        requests_per_second: limits.requests_per_second,
+        requests_burst: limits.requests_burst,
+        requests_at_once: limits.requests_at_once,
+        connections_max: limits.connections_max,
+        data: Some(data.clone()),
+    }
+}
+
+async fn serve(
+    server: Server,
+    addr: SocketAddr,
+    data: &DataDir,
+    announce: impl FnOnce(SocketAddr),
+) -> Result<(), Error> {
+    let unusable = |what: String| Error::Unusable { what };
+    let listener = TcpListener::bind(addr)
+        .await
+        .map_err(|error| unusable(format!("cannot listen on {addr}: {error}")))?;
+    let bound = listener
+        .local_addr()
+        .map_err(|error| unusable(error.to_string()))?;
+    let stop = stop_signal().map_err(|error| unusable(error.to_string()))?;
+    let door = socket::bind(data)
+        .map_err(|error| unusable(format!("the socket cannot be opened: {error}")))?;
+    announce(bound);
+    let ended = server.serve(listener, Some(door), stop).await;
+    socket::remove(data);
+    ended.map_err(|error| unusable(format!("serving failed: {error}")))
+}
+
+/// Says where it listens and how to connect: files, never what is in them.
+fn announce(form: Form, addr: SocketAddr, data: &DataDir, token: &Path) {
+    let (url, socket) = (format!("http://{addr}"), socket::locate(data));
+    match form {
+        Form::Quiet => {}
+        Form::Json => output::line(&json!({
+            "addr": addr,
+            "url": url,
+            "mcp_url": format!("{url}/mcp"),
+            "socket": socket,
+            "data": data.path(),
+        })),
+        Form::People => output::say(&format!(
+            "comity listens on {url}
+  data            {}
+  socket          {}
+  operator token  {}
+  an agent        comity join --name NAME, then `Authorization: Bearer` with its token file
+  look            {url}/api/docs, comity health",
+            data.path().display(),
+            socket.display(),
+            token.display(),
+        )),
     }
 }
 
@@ -118,7 +162,7 @@ fn stop_signal() -> std::io::Result<impl Future<Output = ()> + Send + 'static> {
 }
 
 /// Makes the operator's token unless its file holds a good one; says where it is, never what.
-fn ensure_operator_token(kernel: &Kernel, data: &DataDir) -> Result<std::path::PathBuf, Error> {
+fn ensure_operator_token(kernel: &Kernel, data: &DataDir) -> Result<PathBuf, Error> {
     let file = data.path().join("operator.token");
     if let Ok(token) = std::fs::read_to_string(&file)
         && kernel.authenticate(token.trim()).wait().is_ok()

@@ -3,8 +3,10 @@
 use std::future::Future;
 use std::path::{Component, Path};
 use std::pin::Pin;
+use std::time::Duration;
 
-use comity_domain::json;
+use comity_domain::limits::WAIT_US_MAX;
+use comity_domain::{Span, json};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -15,7 +17,7 @@ use crate::command::{Command, Issued};
 use crate::doctor::{Backup, BackupMade, Doctor};
 use crate::error::{Error, Impossible};
 use crate::kernel::Kernel;
-use crate::query::Query;
+use crate::query::{Query, Waiting};
 use crate::ticket::Ticket;
 
 /// What a call by name brings back.
@@ -77,6 +79,31 @@ pub(super) fn call_query<Q: Query<Answer: Serialize> + DeserializeOwned>(
     };
     Box::pin(async move {
         let read = ticket.await?;
+        Ok(Outcome {
+            answer: with_number(&read.answer, "as_of_seq", read.as_of_seq.get())?,
+            replayed: false,
+            issued: None,
+        })
+    })
+}
+
+/// Asks again whenever something new is there, until the answer is something or the wait is over.
+pub(super) fn call_waiting<Q>(kernel: &Kernel, caller: Caller, request: Value) -> Call
+where
+    Q: Waiting<Answer: Serialize> + Clone + Sync + DeserializeOwned,
+{
+    let query = match decode::<Q>(Q::NAME, request) {
+        Ok(query) => query,
+        Err(error) => return refused(error),
+    };
+    let patience_us = query.patience().map_or(0, Span::micros);
+    if patience_us > WAIT_US_MAX {
+        return refused(Error::invalid("wait", "must be at most 60 s"));
+    }
+    let patience = Duration::from_micros(patience_us.unsigned_abs());
+    let read = kernel.wait_for(caller.actor, query, patience, Q::is_something);
+    Box::pin(async move {
+        let read = read.await?;
         Ok(Outcome {
             answer: with_number(&read.answer, "as_of_seq", read.as_of_seq.get())?,
             replayed: false,

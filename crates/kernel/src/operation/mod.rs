@@ -11,4 +11,4 @@ mod surface;
 pub use call::{Call, Outcome, with_secret};
 pub use registry::{OPERATIONS, find};
 pub use schema::{Schemas, schema_of};
-pub use surface::{Effect, Method, NoTool, Operation, Pace, Profile, Route, Tool};
+pub use surface::{Bytes, Effect, Method, NoTool, Operation, Pace, Profile, Route, Tool};

@@ -4,21 +4,26 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::call::{call_backup, call_command, call_doctor, call_query};
+use super::call::{call_backup, call_command, call_doctor, call_query, call_waiting};
 use super::schema::{Number, Schemas};
-use super::surface::{Effect, Method, NoTool, Operation, Pace, Profile, Route, Tool};
+use super::surface::{Bytes, Effect, Method, NoTool, Operation, Pace, Profile, Route, Tool};
 use crate::actor::Party;
 use crate::agent::{
     GetAgent, Heartbeat, ListAgents, Orient, RegisterAgent, RetireAgent, RotateToken, UpdateAgent,
 };
 use crate::command::Command;
+use crate::contact::{AnswerContact, ListContacts, RequestContact};
 use crate::doctor::{Backup, BackupMade, Doctor, Findings};
 use crate::error::Error;
+use crate::mail::{
+    Acknowledge, Forward, GetAttachment, GetMessage, Inbox, OverdueAcks, PutAttachment,
+    ReadMessages, Reply, Search, SendMessage, Thread, ThreadSummary, Threads,
+};
 use crate::project::{EnsureProject, ListProjects, ProjectStatusQuery, UpdateProject};
-use crate::query::Query;
+use crate::query::{Query, Waiting};
 use crate::token::{CreateToken, ListTokens, RevokeToken};
 use Effect::{Adds, Ends, Reads, Sets};
-use Method::{Delete, Get, Patch, Post};
+use Method::{Delete, Get, Patch, Post, Put};
 use NoTool::{EveryCall, Lean, Person};
 use Tool::{In, Named};
 
@@ -88,6 +93,86 @@ pub const OPERATIONS: &[Operation] = &[
         .http(&[route(Delete, "/api/agents/{id}", &["agent"])])
         .mcp(Tool::None(Person))
         .cli(&["agent retire"]),
+    command::<RequestContact>(Sets)
+        .http(&[route(Post, "/api/contacts", &[])])
+        .mcp(In("contacts"))
+        .cli(&["contact request"]),
+    command::<AnswerContact>(Sets)
+        .http(&[route(Put, "/api/contacts/{id}", &["id"])])
+        .mcp(In("contacts"))
+        .cli(&["contact answer"]),
+    query::<ListContacts>()
+        .http(&[route(Get, "/api/contacts", &[])])
+        .mcp(Named("contacts", Profile::All))
+        .cli(&["contact list"]),
+    command::<SendMessage>(Adds)
+        .http(&[route(Post, "/api/messages", &[])])
+        .mcp(Named("send_message", Profile::Core))
+        .cli(&["mail send"]),
+    command::<Reply>(Adds)
+        .http(&[route(Post, "/api/messages/{id}/reply", &["id"])])
+        .mcp(In("send_message"))
+        .cli(&["mail reply"]),
+    command::<Forward>(Adds)
+        .http(&[route(Post, "/api/messages/{id}/forward", &["id"])])
+        .mcp(In("send_message"))
+        .cli(&["mail forward"]),
+    waiting::<Inbox>()
+        .http(&[route(Get, "/api/inbox/{agent}", &["agent"])])
+        .mcp(Named("inbox", Profile::Core))
+        .cli(&["mail inbox", "wait"]),
+    query::<GetMessage>()
+        .http(&[route(Get, "/api/messages/{id}", &["id"])])
+        .mcp(In("thread"))
+        .cli(&["mail show"]),
+    command::<ReadMessages>(Sets)
+        .http(&[
+            route(Post, "/api/messages/read", &[]),
+            route(Post, "/api/messages/{id}/read", &["ids"]),
+        ])
+        .mcp(In("acknowledge"))
+        .cli(&["mail read"]),
+    command::<Acknowledge>(Sets)
+        .http(&[
+            route(Post, "/api/messages/ack", &[]),
+            route(Post, "/api/messages/{id}/ack", &["ids"]),
+        ])
+        .mcp(Named("acknowledge", Profile::Core))
+        .cli(&["mail ack"]),
+    query::<Threads>()
+        .http(&[route(Get, "/api/threads", &[])])
+        .mcp(In("thread"))
+        .cli(&["mail threads"]),
+    query::<Thread>()
+        .http(&[route(Get, "/api/threads/{id}", &["id"])])
+        .mcp(Named("thread", Profile::Core))
+        .cli(&["mail thread"]),
+    query::<ThreadSummary>()
+        .http(&[route(Get, "/api/threads/{id}/summary", &["id"])])
+        .mcp(In("thread"))
+        .cli(&["mail summary"]),
+    query::<OverdueAcks>()
+        .http(&[route(Get, "/api/acks/overdue", &[])])
+        .mcp(Tool::None(Lean))
+        .cli(&["mail overdue"]),
+    Operation {
+        bytes: Bytes::Request("content"),
+        ..command::<PutAttachment>(Sets)
+    }
+    .http(&[route(Post, "/api/attachments", &[])])
+    .mcp(Tool::None(Lean))
+    .cli(&["mail attach"]),
+    Operation {
+        bytes: Bytes::Answer("content"),
+        ..query::<GetAttachment>()
+    }
+    .http(&[route(Get, "/api/attachments/{sha256}", &["sha256"])])
+    .mcp(Tool::None(Lean))
+    .cli(&["mail fetch"]),
+    query::<Search>()
+        .http(&[route(Get, "/api/search", &[])])
+        .mcp(Named("search", Profile::Core))
+        .cli(&["search"]),
     Operation {
         name: "doctor",
         who: &[Party::Operator],
@@ -96,6 +181,7 @@ pub const OPERATIONS: &[Operation] = &[
         tool: Named("health", Profile::All),
         commands: &["doctor"],
         pace: Pace::Long,
+        bytes: Bytes::None,
         call: call_doctor,
         describe: || Schemas::new::<Doctor, Findings>(Number::Own),
     },
@@ -107,6 +193,7 @@ pub const OPERATIONS: &[Operation] = &[
         tool: Tool::None(Person),
         commands: &["backup"],
         pace: Pace::Long,
+        bytes: Bytes::None,
         call: call_backup,
         describe: || Schemas::new::<Backup, BackupMade>(Number::Own),
     },
@@ -143,6 +230,7 @@ where
         tool: Tool::None(Lean),
         commands: &[],
         pace: Pace::Quick,
+        bytes: Bytes::None,
         call: call_command::<C>,
         describe: || Schemas::new::<C, C::Answer>(Number::Seq),
     }
@@ -160,8 +248,20 @@ where
         tool: Tool::None(Lean),
         commands: &[],
         pace: Pace::Quick,
+        bytes: Bytes::None,
         call: call_query::<Q>,
         describe: || Schemas::new::<Q, Q::Answer>(Number::AsOfSeq),
+    }
+}
+
+const fn waiting<Q>() -> Operation
+where
+    Q: Waiting<Answer: Serialize + JsonSchema> + Clone + Sync + DeserializeOwned + JsonSchema,
+{
+    Operation {
+        pace: Pace::Waits,
+        call: call_waiting::<Q>,
+        ..query::<Q>()
     }
 }
 

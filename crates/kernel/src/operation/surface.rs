@@ -24,9 +24,22 @@ pub struct Operation {
     pub commands: &'static [&'static str],
     /// How long it may take.
     pub pace: Pace,
+    /// Which side of it is bytes as they are.
+    pub bytes: Bytes,
     /// Decodes the request and starts it.
     pub call: fn(&Kernel, Caller, Value) -> Call,
     pub(super) describe: fn() -> Schemas,
+}
+
+/// Which side of an operation is bytes as they are where the surface allows it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Bytes {
+    /// None: both are JSON.
+    None,
+    /// The request is the content of this field.
+    Request(&'static str),
+    /// The answer is the content of this field.
+    Answer(&'static str),
 }
 
 /// How long an operation may take.
@@ -36,6 +49,8 @@ pub enum Pace {
     Quick,
     /// As long as the database is large.
     Long,
+    /// As long as the caller wants to wait for something new.
+    Waits,
 }
 
 /// What an operation does to the world, and what repeating it without a key does.

@@ -40,10 +40,13 @@ pub(crate) struct SearchFilter {
 
 /// The words of one message, place by place.
 #[derive(Clone, Debug)]
-pub(crate) struct Words {
-    pub(crate) id: i64,
-    pub(crate) subject: Vec<Indexed>,
-    pub(crate) body: Vec<Indexed>,
+pub struct Words {
+    /// The message's number.
+    pub id: i64,
+    /// Its subject.
+    pub subject: Vec<Indexed>,
+    /// Its body.
+    pub body: Vec<Indexed>,
 }
 
 impl Words {

@@ -1,0 +1,140 @@
+//! The tree of commands.
+
+use clap::{Parser, Subcommand};
+
+use crate::commands::{
+    agent::AgentCommand,
+    backup::Backup,
+    call::Call,
+    completions::Completions,
+    config::ConfigCommand,
+    doctor::Doctor,
+    fleet,
+    health::Health,
+    init::Init,
+    join::Join,
+    man::Man,
+    project::ProjectCommand,
+    serve::Serve,
+    status::{Prime, Status},
+    token::TokenCommand,
+};
+use crate::failure::Failure;
+use crate::globals::Globals;
+use crate::output::{self, LogFormat};
+use crate::session::Context;
+use crate::show::Shown;
+
+/// Coordinates fleets of coding agents.
+#[derive(Parser)]
+#[command(name = "comity", version, about, disable_help_subcommand = true)]
+pub(crate) struct Cli {
+    #[command(flatten)]
+    pub(crate) globals: Globals,
+    #[command(subcommand)]
+    command: Option<Command>,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Make a data directory for this project.
+    Init(Init),
+    /// Serve the data directory until told to stop.
+    Serve(Serve),
+    /// Register in this project, or come back to it, and learn how things stand.
+    Join(Join),
+    /// Show who you are and how things stand.
+    Status(Status),
+    /// Say who you are and how things stand, for a model's context.
+    Prime(Prime),
+    /// Projects: what agents work on together.
+    #[command(subcommand)]
+    Project(ProjectCommand),
+    /// Agents: who works in a project.
+    #[command(subcommand)]
+    Agent(AgentCommand),
+    /// Tokens of operators and observers.
+    #[command(subcommand)]
+    Token(TokenCommand),
+    /// Call any operation by name, with its request as JSON.
+    Call(Call),
+    /// Probe the server, or without one the database.
+    Health(Health),
+    /// Verify the database: log chain, fold, revisions, soundness. Repairs nothing.
+    Doctor(Doctor),
+    /// Copy the database into a new, verified file.
+    Backup(Backup),
+    /// Settings and where they come from.
+    #[command(subcommand)]
+    Config(ConfigCommand),
+    /// Print what makes a shell complete commands and names.
+    Completions(Completions),
+    /// Print the manual page, or write all pages into a directory.
+    Man(Man),
+}
+
+impl Cli {
+    /// Runs the command; a server shows nothing at its end.
+    pub(crate) fn run(&self) -> Result<Option<Shown>, Failure> {
+        match &self.command {
+            Some(Command::Serve(serve)) => output::start_logging("info", serve.log),
+            _ => output::start_logging("error", LogFormat::Text),
+        }
+        let context = || Context::new(&self.globals);
+        let Some(command) = &self.command else {
+            return fleet::run(&context()?).map(Some);
+        };
+        let shown = match command {
+            Command::Init(init) => init.run(&self.globals),
+            Command::Serve(serve) => return serve.run(&context()?).map(|()| None),
+            Command::Join(join) => join.run(&context()?),
+            Command::Status(status) => status.run(&context()?),
+            Command::Prime(prime) => prime.run(&context()?),
+            Command::Project(project) => project.run(&context()?),
+            Command::Agent(agent) => agent.run(&context()?),
+            Command::Token(token) => token.run(&context()?),
+            Command::Call(call) => call.run(&context()?),
+            Command::Health(health) => health.run(&context()?),
+            Command::Doctor(doctor) => doctor.run(&context()?),
+            Command::Backup(backup) => backup.run(&context()?),
+            Command::Config(config) => config.run(&context()?),
+            Command::Completions(completions) => completions.run(),
+            Command::Man(man) => man.run(),
+        };
+        shown.map(Some)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use clap::{Command, CommandFactory as _};
+
+    use super::Cli;
+
+    fn ids(command: &Command) -> BTreeSet<String> {
+        let arguments = command.get_arguments();
+        arguments
+            .map(|argument| argument.get_id().to_string())
+            .collect()
+    }
+
+    // Clap finds out only when such a command is called.
+    #[test]
+    fn no_command_reuses_the_id_of_a_global_option() {
+        let root = Cli::command();
+        root.clone().debug_assert();
+        let globals = ids(&root);
+        let mut commands: Vec<_> = root.get_subcommands().collect();
+        let mut seen = 0;
+        while let Some(command) = commands.pop() {
+            let own = ids(command);
+            let both: Vec<_> = own.intersection(&globals).collect();
+            assert!(both.is_empty(), "{}: {both:?}", command.get_name());
+            commands.extend(command.get_subcommands());
+            seen += 1;
+        }
+        assert!(seen > 25, "{seen}");
+    }
+}

@@ -1,0 +1,95 @@
+//! Files that are refused, and files that are the default.
+
+use super::*;
+
+fn load(text: &str) -> Result<Config, Error> {
+    let directory = tempfile::tempdir().unwrap();
+    std::fs::write(directory.path().join(FILE), text).unwrap();
+    Config::load(directory.path(), None)
+}
+
+fn refusal(text: &str) -> String {
+    load(text).err().unwrap().to_string()
+}
+
+#[test]
+fn what_is_unknown_is_refused_with_the_nearest_name() {
+    let said = refusal("[server]\nadr = \"127.0.0.1:1\"\n");
+    assert!(
+        said.contains("comity.toml`: there is no key `server.adr`; did you mean `server.addr`?"),
+        "{said}"
+    );
+    let said = refusal("[sever]\n");
+    assert!(
+        said.contains("there is no section `sever`; did you mean `server`?"),
+        "{said}"
+    );
+    assert!(refusal("server = 1\n").contains("must be a section"));
+}
+
+#[test]
+fn a_value_that_does_not_fit_is_refused_by_its_name() {
+    for (text, key) in [
+        ("[server]\naddr = \"nowhere\"\n", "`server.addr`"),
+        (
+            "[limits]\nrequests_burst = \"many\"\n",
+            "`limits.requests_burst`",
+        ),
+        (
+            "[readers]\nthreads = 0\n",
+            "`readers.threads`: must be at least 1",
+        ),
+        ("[readers]\nthreads = -1\n", "`readers.threads`"),
+        ("[server]\naddr = \n", "line 2"),
+    ] {
+        let said = refusal(text);
+        assert!(said.contains(key) && said.contains("comity.toml"), "{said}");
+    }
+}
+
+#[test]
+fn the_template_is_the_default() {
+    let config = load(TEMPLATE).unwrap();
+    assert!(
+        config
+            .origins
+            .iter()
+            .all(|origin| *origin == Origin::Default)
+    );
+    let uncommented = TEMPLATE.replace("\n# ", "\n").replace("# [", "[");
+    let lines = uncommented
+        .lines()
+        .filter(|line| line.starts_with('[') || line.contains(" = "));
+    let settings: Vec<_> = lines.filter(|line| !line.starts_with("database")).collect();
+    let given = load(&settings.join("\n")).unwrap();
+    assert_eq!(
+        given
+            .explain()
+            .unwrap()
+            .iter()
+            .map(|row| &row.1)
+            .collect::<Vec<_>>(),
+        config
+            .explain()
+            .unwrap()
+            .iter()
+            .map(|row| &row.1)
+            .collect::<Vec<_>>()
+    );
+    assert_eq!(
+        given
+            .origins
+            .iter()
+            .filter(|origin| **origin == Origin::Default)
+            .count(),
+        1
+    );
+}
+
+#[test]
+fn postgres_has_a_batch_of_its_own_unless_told() {
+    let batch = |text: &str| load(text).unwrap().values.writer.batch_max;
+    let url = "[server]\ndatabase = \"postgres://db/x\"\n";
+    assert_eq!(batch(url), BATCH_MAX_POSTGRES);
+    assert_eq!(batch(&format!("{url}[writer]\nbatch_max = 7\n")), 7);
+}

@@ -1,0 +1,189 @@
+//! A server, spoken to in HTTP.
+
+use comity_kernel::Error;
+use comity_kernel::actor::IdempotencyKey;
+use comity_kernel::operation::{self, Operation, Route};
+use http_body_util::{BodyExt as _, Full, Limited};
+use hyper::Request;
+use hyper::body::Bytes;
+use hyper::client::conn::http1;
+use hyper::header::{AUTHORIZATION, CONTENT_TYPE, HOST, HeaderValue};
+use hyper_util::rt::TokioIo;
+use serde_json::{Map, Value};
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::{TcpStream, UnixStream};
+
+use super::address::Address;
+use super::request::{Wire, route_of, write};
+use crate::failure::Failure;
+use crate::token_file;
+use crate::who::Who;
+
+/// The largest answer that is taken in.
+const ANSWER_BYTES_MAX: usize = 64 << 20;
+
+/// A server at an address.
+pub(super) struct Served(pub(super) Address);
+
+impl Served {
+    /// Calls an operation; what the path needs and an agent left out is asked first.
+    pub(super) async fn call(
+        &self,
+        who: &Who,
+        key: Option<&IdempotencyKey>,
+        operation: &'static Operation,
+        request: Value,
+    ) -> Result<Value, Failure> {
+        let Value::Object(mut request) = request else {
+            return Err(Error::invalid("request", "must be an object").into());
+        };
+        let route = route_of(operation)?;
+        if let Who::Token(_) = who {
+            self.fill_in(who, route, &mut request).await?;
+        }
+        let wire = write(route, request)?;
+        match self.exchange(Some(who), key, wire).await? {
+            (200..300, answer) => Ok(answer),
+            (_, error) => Err(Failure::answered(error)),
+        }
+    }
+
+    /// Asks `/health`; a failing server answers too.
+    pub(super) async fn health(&self, who: Option<&Who>) -> Result<Value, Failure> {
+        let wire = Wire {
+            method: "GET",
+            target: "/health".to_owned(),
+            body: None,
+        };
+        let (_, answer) = self.exchange(who, None, wire).await?;
+        match answer.get("status") {
+            Some(_) => Ok(answer),
+            None => Err(Failure::answered(answer)),
+        }
+    }
+
+    /// Puts the caller's own name and project where the path needs them.
+    async fn fill_in(
+        &self,
+        who: &Who,
+        route: &Route,
+        request: &mut Map<String, Value>,
+    ) -> Result<(), Failure> {
+        let missing = |field: &&&str| request.get(**field).is_none_or(Value::is_null);
+        let missing: Vec<_> = route.fields.iter().filter(missing).collect();
+        if missing.is_empty() {
+            return Ok(());
+        }
+        let wire = write(route_of(operation::find("orient")?)?, Map::new())?;
+        let (200..300, me) = self.exchange(Some(who), None, wire).await? else {
+            // Not an agent: the path stays incomplete, which is said where it is written.
+            return Ok(());
+        };
+        for field in missing {
+            let own = match *field {
+                "agent" => me.get("name"),
+                "project" => me.get("project"),
+                _ => None,
+            };
+            if let Some(own) = own {
+                request.insert((*field).to_owned(), own.clone());
+            }
+        }
+        Ok(())
+    }
+
+    async fn exchange(
+        &self,
+        who: Option<&Who>,
+        key: Option<&IdempotencyKey>,
+        wire: Wire,
+    ) -> Result<(u16, Value), Failure> {
+        let request = self.request(who, key, wire)?;
+        let away = |error| self.0.away(&error);
+        match &self.0 {
+            Address::Socket(path) => {
+                let stream = UnixStream::connect(path).await.map_err(away)?;
+                send(stream, request, &self.0).await
+            }
+            Address::Url { authority, .. } => {
+                let stream = TcpStream::connect(authority).await.map_err(away)?;
+                send(stream, request, &self.0).await
+            }
+        }
+    }
+
+    fn request(
+        &self,
+        who: Option<&Who>,
+        key: Option<&IdempotencyKey>,
+        wire: Wire,
+    ) -> Result<Request<Full<Bytes>>, Failure> {
+        let (host, prefix) = match &self.0 {
+            Address::Socket(_) => ("localhost", ""),
+            Address::Url {
+                authority, prefix, ..
+            } => (authority.as_str(), prefix.as_str()),
+        };
+        let mut request = Request::builder()
+            .method(wire.method)
+            .uri(format!("{prefix}{}", wire.target))
+            .header(HOST, host)
+            .header(CONTENT_TYPE, "application/json");
+        if let Some(key) = key {
+            request = request.header("Idempotency-Key", &**key);
+        }
+        if let Some(bearer) = self.bearer(who)? {
+            request = request.header(AUTHORIZATION, bearer);
+        }
+        let body = Full::from(wire.body.unwrap_or_default());
+        request
+            .body(body)
+            .map_err(|error| Failure::unusable(format!("the request cannot be sent: {error}")))
+    }
+
+    /// The socket is the operator's credential; a stranger has none.
+    fn bearer(&self, who: Option<&Who>) -> Result<Option<HeaderValue>, Failure> {
+        let token = match (who, &self.0) {
+            (None, _) | (Some(Who::Operator), Address::Socket(_)) => return Ok(None),
+            (Some(Who::Token(token)), _) => token.clone(),
+            (Some(Who::Operator), Address::Url { operator_token, .. }) => {
+                token_file::read(operator_token)?
+            }
+        };
+        let mut bearer =
+            HeaderValue::try_from(format!("Bearer {}", token.reveal())).map_err(Error::internal)?;
+        bearer.set_sensitive(true);
+        Ok(Some(bearer))
+    }
+}
+
+async fn send<S>(
+    stream: S,
+    request: Request<Full<Bytes>>,
+    server: &Address,
+) -> Result<(u16, Value), Failure>
+where
+    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+{
+    let (mut sender, connection) = http1::handshake(TokioIo::new(stream))
+        .await
+        .map_err(|error| server.away(&error))?;
+    let driving = tokio::spawn(connection);
+    let exchange = async {
+        let response = sender.send_request(request).await;
+        let response = response.map_err(|error| server.away(&error))?;
+        let status = response.status().as_u16();
+        let body = Limited::new(response.into_body(), ANSWER_BYTES_MAX);
+        let body = body.collect().await;
+        let body = body.map_err(|error| server.away(&*error))?.to_bytes();
+        match serde_json::from_slice(&body) {
+            Ok(answer @ Value::Object(_)) => Ok((status, answer)),
+            _ => Err(Failure::unusable(format!(
+                "the server at {server} answered {status} without JSON; is it Comity?"
+            ))),
+        }
+    };
+    let answer = exchange.await;
+    driving.abort();
+    answer
+}
