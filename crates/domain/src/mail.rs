@@ -74,7 +74,10 @@ impl Address {
             return Ok(Self::Operator);
         }
         if let Some((name, project)) = text.split_once('@') {
-            return Ok(Self::Elsewhere(AgentName::parse(name)?, Line::parse(project)?));
+            return Ok(Self::Elsewhere(
+                AgentName::parse(name)?,
+                Line::parse(project)?,
+            ));
         }
         match text.parse::<i64>() {
             Ok(id) if id > 0 => Ok(Self::Id(AgentId::new(id))),
@@ -188,7 +191,17 @@ mod tests {
             assert_eq!(shown(text).as_deref(), Ok(text));
         }
         assert_eq!(Address::parse("Operator"), Ok(Address::Operator));
-        for refused in ["", "0", "-1", "a b", "@web", "Blue@", "*@web", "Blue\n", "operator@web"] {
+        for refused in [
+            "",
+            "0",
+            "-1",
+            "a b",
+            "@web",
+            "Blue@",
+            "*@web",
+            "Blue\n",
+            "operator@web",
+        ] {
             assert!(Address::parse(refused).is_err(), "{refused}");
         }
     }

@@ -179,7 +179,9 @@ fn words(snapshot: &mut Snapshot<'_>) -> Result<String, Error> {
                 Ok((id, row.take::<String>()?, row.take::<String>()?))
             },
         )?;
-        let Some((last, _, _)) = page.last() else { break };
+        let Some((last, _, _)) = page.last() else {
+            break;
+        };
         after = *last;
         messages += page.len();
         for (id, subject, body) in &page {

@@ -338,9 +338,7 @@ impl Error {
             }
             Self::UnknownRecipient { name, near } => json!({ "name": name, "near": near }),
             Self::DeliveryRefused { skipped } => {
-                let one = |(recipient, reason): &(String, String)| {
-                    json!({ "recipient": recipient, "reason": reason })
-                };
+                let one = |(recipient, reason): &(String, String)| json!({ "recipient": recipient, "reason": reason });
                 json!({ "skipped": skipped.iter().map(one).collect::<Vec<_>>() })
             }
             Self::LimitExceeded { what, limit } => json!({ "limited": what, "limit": limit }),

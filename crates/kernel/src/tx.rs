@@ -7,8 +7,8 @@
 use std::time::Duration;
 
 use comity_domain::limits::{EVENTS_PER_COMMAND_MAX, SEARCH_US_MAX};
-use comity_domain::token::to_hex;
 use comity_domain::search::Query;
+use comity_domain::token::to_hex;
 use comity_domain::{LeaseTime, Seq, Sha256Hex, Timestamp};
 
 use crate::actor::{Actor, Correlation};

@@ -195,6 +195,22 @@ impl Kit {
         self.kernel().query(actor, query).wait()
     }
 
+    /// Calls an operation by name, as surfaces do.
+    pub fn call(
+        &self,
+        caller: impl Into<Caller>,
+        operation: &str,
+        request: &serde_json::Value,
+    ) -> Result<serde_json::Value, Error> {
+        let operation = comity_kernel::operation::find(operation)?;
+        let call = (operation.call)(self.kernel(), caller.into(), request.clone());
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build();
+        let outcome = runtime.expect("a runtime").block_on(call)?;
+        Ok(outcome.answer)
+    }
+
     /// Makes or finds a project.
     pub fn project(&self, key: &str) -> Project {
         let command: EnsureProject = request(&serde_json::json!({ "key": key }));

@@ -78,6 +78,7 @@ impl Join {
             capabilities: self.described.capabilities(),
             metadata: self.described.metadata(),
             rights: self.described.rights(),
+            contact_policy: self.described.contact_policy,
         };
         let answer = session.call(RegisterAgent::NAME, &request)?;
         // Whether it was made now or by the first call with the same key, its file is here.
@@ -134,6 +135,7 @@ impl Join {
             capabilities: self.described.capabilities(),
             metadata: self.described.metadata(),
             rights: self.described.rights(),
+            contact_policy: self.described.contact_policy,
             expected_revision: None,
         };
         // As whoever is here: an operator may give rights by the way.

@@ -2,6 +2,7 @@
 
 use std::time::{Duration, Instant};
 
+use comity_domain::limits::WAIT_US_MAX;
 use comity_kernel::Error;
 use comity_kernel::actor::IdempotencyKey;
 use comity_kernel::datadir::DataDir;
@@ -21,6 +22,8 @@ use crate::{output, token_file};
 
 /// How long a call may take unless told.
 const PATIENCE: Duration = Duration::from_secs(30);
+/// How long the server may wait for something new before it answers.
+const LONGEST_WAIT: Duration = Duration::from_micros(WAIT_US_MAX.unsigned_abs());
 /// How long a server that has the directory may take to open its socket.
 const WAIT_FOR_SOCKET: Duration = Duration::from_secs(5);
 
@@ -64,6 +67,7 @@ impl Door {
         let key = self.key.as_ref();
         let usual = match operation.pace {
             Pace::Quick => Some(PATIENCE),
+            Pace::Waits => Some(PATIENCE + LONGEST_WAIT),
             Pace::Long => None,
         };
         let patience = self.timeout.or(usual);

@@ -89,7 +89,7 @@ create index blob_by_owner on blob (added_by);
 
 -- Off the log: the words of messages, as our own tokens; the text itself is in `message`.
 create virtual table message_text using fts5 (
-    subject, body, content = '', contentless_delete = 1, tokenize = 'ascii'
+    subject, body, content = '', tokenize = 'ascii'
 );
 
 -- The same index, word by word, for whoever examines it.

@@ -5,7 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use comity_domain::limits::{
     CAPABILITIES_MAX, LABEL_BYTES_MAX, METADATA_BYTES_MAX, TASK_BYTES_MAX,
 };
-use comity_domain::{AgentId, AgentName, ContactPolicy, Line, ProjectId, Prose, Right, Role, TokenSecret};
+use comity_domain::{
+    AgentId, AgentName, ContactPolicy, Line, ProjectId, Prose, Right, Role, TokenSecret,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};

@@ -4,7 +4,9 @@ use std::collections::BTreeSet;
 use std::fmt;
 
 use comity_domain::suggest::nearest;
-use comity_domain::{AgentId, AgentName, ContactPolicy, ProjectId, Right, Slug, Timestamp, TokenId};
+use comity_domain::{
+    AgentId, AgentName, ContactPolicy, ProjectId, Right, Slug, Timestamp, TokenId,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, de};
 use serde_json::{Map, Value};

@@ -77,7 +77,11 @@ pub(crate) fn is_approved(
 
 /// Returns the number for the next contact.
 pub(super) fn next_id(read: &mut impl Read) -> Result<ContactId, StoreError> {
-    read.one("select coalesce(max(id), 0) + 1 from contact", &[], Row::take)
+    read.one(
+        "select coalesce(max(id), 0) + 1 from contact",
+        &[],
+        Row::take,
+    )
 }
 
 /// Returns a page of contacts: all of an agent, or all there are.

@@ -101,10 +101,15 @@ impl Serialize for BoxRef {
 impl<'de> Deserialize<'de> for BoxRef {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let value = serde_json::Value::deserialize(deserializer)?;
-        if value.as_str().is_some_and(|text| text.eq_ignore_ascii_case("operator")) {
+        if value
+            .as_str()
+            .is_some_and(|text| text.eq_ignore_ascii_case("operator"))
+        {
             return Ok(Self::Operator);
         }
-        AgentRef::deserialize(value).map(Self::Agent).map_err(serde::de::Error::custom)
+        AgentRef::deserialize(value)
+            .map(Self::Agent)
+            .map_err(serde::de::Error::custom)
     }
 }
 
@@ -138,7 +143,9 @@ impl Query for Inbox {
             let message = entry.message.clone();
             entry.message = table::shown(snapshot, actor, message, self.detail)?;
         }
-        Ok(Page::cut(entries, self.limit, |entry| entry.message.id.get()))
+        Ok(Page::cut(entries, self.limit, |entry| {
+            entry.message.id.get()
+        }))
     }
 }
 

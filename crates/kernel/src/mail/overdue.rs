@@ -66,12 +66,20 @@ impl Query for OverdueAcks {
              and exists (select 1 from recipient r where r.message_id = m.id and r.acked_at is null
                  and (cast(?4 as bigint) = 0 or m.sender_id = ?4 or r.agent_id = ?4))
              order by m.id limit cast(?5 as bigint)",
-            params![project.id, self.after.get(), before, own, self.limit.and_one()],
+            params![
+                project.id,
+                self.after.get(),
+                before,
+                own,
+                self.limit.and_one()
+            ],
             |row| {
                 Ok(OverdueAck {
                     message_id: row.take()?,
                     subject: row.take()?,
-                    from: row.take::<Option<String>>()?.unwrap_or_else(|| "operator".to_owned()),
+                    from: row
+                        .take::<Option<String>>()?
+                        .unwrap_or_else(|| "operator".to_owned()),
                     waiting_for: Vec::new(),
                     created_at: row.take()?,
                 })

@@ -64,7 +64,10 @@ impl Command for Reply {
                 body: self.body.clone(),
                 importance: self.importance.unwrap_or(message.importance),
                 ack_required: self.ack_required,
-                topic: message.topic.as_deref().and_then(|topic| super::Topic::parse(topic).ok()),
+                topic: message
+                    .topic
+                    .as_deref()
+                    .and_then(|topic| super::Topic::parse(topic).ok()),
                 answers: Some(message),
                 attachments: self.attachments.clone(),
             },
@@ -82,7 +85,9 @@ pub(super) fn answered(
         return Ok(vec![address(read, message.from_id)?]);
     }
     let marks = table::marks(read, message)?;
-    let others = marks.iter().filter(|mark| mark.delivery == comity_domain::Delivery::To);
+    let others = marks
+        .iter()
+        .filter(|mark| mark.delivery == comity_domain::Delivery::To);
     others.map(|mark| address(read, mark.owner)).collect()
 }
 

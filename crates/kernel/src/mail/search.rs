@@ -71,8 +71,8 @@ impl Query for Search {
     type Answer = Page<Hit>;
 
     fn run(&self, actor: &Actor, snapshot: &mut Snapshot<'_>) -> Result<Page<Hit>, Error> {
-        let query = search::Query::parse(&self.query)
-            .map_err(|rule| Error::invalid("query", rule))?;
+        let query =
+            search::Query::parse(&self.query).map_err(|rule| Error::invalid("query", rule))?;
         let filter = self.filter(actor, snapshot, &query)?;
         let found = snapshot.search(&query, &filter)?;
         let mut hits = Vec::new();

@@ -148,14 +148,22 @@ pub enum Detail {
 
 /// Returns the number for the next message.
 pub(super) fn next_id(read: &mut impl Read) -> Result<MessageId, StoreError> {
-    read.one("select coalesce(max(id), 0) + 1 from message", &[], Row::take)
+    read.one(
+        "select coalesce(max(id), 0) + 1 from message",
+        &[],
+        Row::take,
+    )
 }
 
 /// Returns a message with its whole body, whoever asks.
 pub(super) fn by_id(read: &mut impl Read, id: MessageId) -> Result<Option<Message>, StoreError> {
     read.row(
         concat!(
-            "select ", message_columns!(), " from message m", message_joins!(), "where m.id = ?1"
+            "select ",
+            message_columns!(),
+            " from message m",
+            message_joins!(),
+            "where m.id = ?1"
         ),
         params![id],
         message,
@@ -268,7 +276,8 @@ pub(super) fn address(message: &mut Message, marks: &[Mark], actor: &Actor) {
     let everything = message.from_id == own || !matches!(actor, Actor::Agent { .. });
     let names = |delivery: Delivery| {
         let named = marks.iter().filter(|mark| mark.delivery == delivery);
-        let known = named.filter(|mark| delivery != Delivery::Bcc || everything || mark.owner == own);
+        let known =
+            named.filter(|mark| delivery != Delivery::Bcc || everything || mark.owner == own);
         known.map(|mark| mark.agent.clone()).collect::<Vec<_>>()
     };
     message.to = Some(names(Delivery::To));
@@ -279,7 +288,11 @@ pub(super) fn address(message: &mut Message, marks: &[Mark], actor: &Actor) {
 /// Makes one short line of a body.
 pub(super) fn preview(body: &str) -> String {
     let mut line = String::new();
-    for (count, c) in body.split_whitespace().flat_map(|word| word.chars().chain([' '])).enumerate() {
+    for (count, c) in body
+        .split_whitespace()
+        .flat_map(|word| word.chars().chain([' ']))
+        .enumerate()
+    {
         if count == PREVIEW_CHARS_MAX {
             line.truncate(line.trim_end().len());
             line.push('…');

@@ -47,7 +47,9 @@ impl Query for Thread {
             .into_iter()
             .map(|message| table::shown(snapshot, actor, message, self.detail))
             .collect::<Result<_, _>>()?;
-        Ok(Page::cut(messages, self.limit, |message: &Message| message.id.get()))
+        Ok(Page::cut(messages, self.limit, |message: &Message| {
+            message.id.get()
+        }))
     }
 }
 
@@ -82,7 +84,10 @@ pub(super) fn messages(
     let owner = own_box(actor);
     read.rows(
         concat!(
-            "select ", message_columns!(), " from message m", message_joins!(),
+            "select ",
+            message_columns!(),
+            " from message m",
+            message_joins!(),
             "where m.thread_id = ?1 and m.id > ?2
              and (cast(?3 as bigint) = 0 or m.sender_id = ?3 or exists (
                  select 1 from recipient r where r.message_id = m.id and r.agent_id = ?3))

@@ -64,7 +64,9 @@ impl Query for Threads {
             after => after,
         };
         let threads = page(snapshot, owner, before, self.limit.and_one())?;
-        Ok(Page::cut(threads, self.limit, |thread| thread.last_message_id.get()))
+        Ok(Page::cut(threads, self.limit, |thread| {
+            thread.last_message_id.get()
+        }))
     }
 }
 
@@ -92,7 +94,9 @@ fn page(
                 subject: row.take()?,
                 last_message_id: row.take()?,
                 last_at: row.take()?,
-                last_from: row.take::<Option<String>>()?.unwrap_or_else(|| "operator".to_owned()),
+                last_from: row
+                    .take::<Option<String>>()?
+                    .unwrap_or_else(|| "operator".to_owned()),
                 unread: row.take()?,
             })
         },

@@ -68,7 +68,10 @@ pub fn by_key(read: &mut impl Read, key: &str) -> Result<Option<Project>, StoreE
 }
 
 /// Returns the project with this key, or else with this slug.
-pub(crate) fn by_key_or_slug(read: &mut impl Read, name: &str) -> Result<Option<Project>, StoreError> {
+pub(crate) fn by_key_or_slug(
+    read: &mut impl Read,
+    name: &str,
+) -> Result<Option<Project>, StoreError> {
     read.row(
         "select id, key, slug, name, case_insensitive, guard_mode, guard_away, grace_us,
             leases_per_agent, created_at, revision

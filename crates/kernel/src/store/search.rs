@@ -80,7 +80,9 @@ pub trait FullText: Sync {
 /// Hashes one word at one place of a message, so that the hashes of an index can be summed up.
 pub(super) fn place(message: i64, place: &str, token: &str) -> u128 {
     let hash: [u8; 32] = Sha256::digest(format!("{message} {place} {token}")).into();
-    hash.iter().take(16).fold(0, |sum, byte| sum << 8 | u128::from(*byte))
+    hash.iter()
+        .take(16)
+        .fold(0, |sum, byte| sum << 8 | u128::from(*byte))
 }
 
 /// What a filter says, for every statement; `m` is the message.

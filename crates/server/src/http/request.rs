@@ -64,7 +64,10 @@ pub(super) fn add_path(
     let parts = route.path.split('/').zip(path.split('/'));
     let values = parts.filter(|(part, _)| variable(part));
     for ((_, value), &field) in values.zip(route.fields) {
-        let value = typed(operation.schemas(), field, decoded(value)?);
+        let mut value = typed(operation.schemas(), field, decoded(value)?);
+        if is(operation.schemas(), field, "array") {
+            value = Value::Array(vec![value]);
+        }
         match request.insert(field.to_owned(), value.clone()) {
             Some(given) if given != value => {
                 return Err(Error::invalid(field, "must be what the path says"));
@@ -129,21 +132,31 @@ fn decoded(text: &str) -> Result<String, Error> {
 /// Makes a number or a truth value of text where the schema wants one; else it stays text, and the
 /// kernel says what is wrong with it.
 fn typed(schemas: &Schemas, name: &str, text: String) -> Value {
-    if is(schemas, name, "integer")
+    let field = schemas.field(name);
+    // Of a list, each item is given by itself.
+    let field = field.map(|field| field.get("items").unwrap_or(field));
+    let is = |wanted| field.is_some_and(|field| admits(field, wanted));
+    if is("integer")
         && let Ok(number) = text.parse::<i64>()
     {
         return number.into();
     }
     match text.as_str() {
-        "true" if is(schemas, name, "boolean") => Value::Bool(true),
-        "false" if is(schemas, name, "boolean") => Value::Bool(false),
+        "true" if is("boolean") => Value::Bool(true),
+        "false" if is("boolean") => Value::Bool(false),
         _ => Value::String(text),
     }
 }
 
 /// Tells whether a field may be of this type.
 fn is(schemas: &Schemas, name: &str, wanted: &str) -> bool {
-    match schemas.field(name).and_then(|field| field.get("type")) {
+    schemas
+        .field(name)
+        .is_some_and(|field| admits(field, wanted))
+}
+
+fn admits(field: &Value, wanted: &str) -> bool {
+    match field.get("type") {
         Some(Value::String(only)) => only == wanted,
         Some(Value::Array(several)) => several.iter().any(|one| one == wanted),
         _ => false,

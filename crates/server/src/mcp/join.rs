@@ -58,6 +58,7 @@ impl Join {
             capabilities: self.capabilities,
             metadata: None,
             rights: None,
+            contact_policy: None,
         })
     }
 
@@ -73,6 +74,7 @@ impl Join {
             capabilities: self.capabilities,
             metadata: None,
             rights: None,
+            contact_policy: None,
             expected_revision: None,
         }
     }

@@ -9,6 +9,7 @@ mod engines;
 mod idempotency;
 mod identity;
 mod io_faults;
+mod mail;
 mod migrations;
 mod model;
 mod presence;

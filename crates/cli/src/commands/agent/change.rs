@@ -64,6 +64,7 @@ impl Update {
             capabilities: self.described.capabilities(),
             metadata: self.described.metadata(),
             rights: self.described.rights(),
+            contact_policy: self.described.contact_policy,
             expected_revision: self.expected_revision,
         };
         let answer = session.call(UpdateAgent::NAME, &request)?;

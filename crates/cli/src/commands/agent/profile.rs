@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use clap::Args;
 use comity_domain::limits::{LABEL_BYTES_MAX, TASK_BYTES_MAX};
-use comity_domain::{Line, Prose, Right};
+use comity_domain::{ContactPolicy, Line, Prose, Right};
 use serde_json::Value;
 
 use crate::parse::{json, text, word};
@@ -33,6 +33,9 @@ pub(crate) struct Described {
     /// What it may do beyond its own things; the operator's to give.
     #[arg(long = "right", value_name = "RIGHT", value_parser = word::<Right>(&["orchestrate"]))]
     rights: Vec<Right>,
+    /// Who may write to it.
+    #[arg(long, value_name = "POLICY", value_parser = word::<ContactPolicy>(&["open", "contacts", "closed"]))]
+    pub(crate) contact_policy: Option<ContactPolicy>,
 }
 
 /// Whatever an owner keeps.

@@ -33,6 +33,7 @@ impl Register {
             capabilities: self.described.capabilities(),
             metadata: self.described.metadata(),
             rights: self.described.rights(),
+            contact_policy: self.described.contact_policy,
         };
         let answer = session.call(RegisterAgent::NAME, &request)?;
         Ok(Shown::entity(answer, "agent", ONE))

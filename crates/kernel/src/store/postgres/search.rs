@@ -95,8 +95,16 @@ fn term(term: &Term) -> String {
 /// phrase spans both.
 fn places(words: &Words) -> impl Iterator<Item = (&str, String)> {
     let body_from = words.subject.len() + 2;
-    let subject = words.subject.iter().zip(1..).map(|(place, at)| (place, at, "A"));
-    let body = words.body.iter().zip(body_from..).map(|(place, at)| (place, at, ""));
+    let subject = words
+        .subject
+        .iter()
+        .zip(1..)
+        .map(|(place, at)| (place, at, "A"));
+    let body = words
+        .body
+        .iter()
+        .zip(body_from..)
+        .map(|(place, at)| (place, at, ""));
     let places = subject.chain(body);
     places.filter_map(|(place, at, weight)| Some((place.token()?, format!("{at}{weight}"))))
 }

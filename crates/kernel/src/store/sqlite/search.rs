@@ -88,6 +88,9 @@ fn term(term: &Term) -> String {
 }
 
 fn line(places: &[Indexed]) -> String {
-    let tokens: Vec<&str> = places.iter().map(|place| place.token().unwrap_or(SKIPPED)).collect();
+    let tokens: Vec<&str> = places
+        .iter()
+        .map(|place| place.token().unwrap_or(SKIPPED))
+        .collect();
     tokens.join(" ")
 }

@@ -79,6 +79,7 @@ impl Command for Poisoned {
                 capabilities: ["poison".to_owned()].into(),
                 metadata: serde_json::Map::new(),
                 rights: [].into(),
+                contact_policy: comity_domain::ContactPolicy::Open,
             },
         };
         tx.emit(event.clone())?;
