@@ -18,15 +18,12 @@ use tokio::net::{TcpListener, TcpStream, UnixListener, UnixStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio::time::Sleep;
 
+use crate::Patience;
 use crate::http::Peer;
 use crate::metrics::Metrics;
 
 /// How long open requests may take to end after a stop (B8).
 const DRAIN: Duration = Duration::from_secs(2);
-/// How long the head of a request may take, from the first moment of waiting for it (S1).
-const HEAD_TIME_MAX: Duration = Duration::from_secs(10);
-/// How long a client may take nothing of an answer.
-const STUCK_TIME_MAX: Duration = Duration::from_secs(30);
 /// Bytes of the head of a request.
 const HEAD_BYTES_MAX: usize = 64 * 1_024;
 /// Header lines of a request.
@@ -42,17 +39,24 @@ pub(crate) struct Doors {
     /// What a caller is told whom there is no room for.
     full: String,
     room: Arc<Semaphore>,
+    patience: Patience,
     metrics: Arc<Metrics>,
     /// Turns when the doors close; whoever is inside watches it.
     closing: watch::Sender<()>,
 }
 
 impl Doors {
-    pub(crate) fn new(routes: Router, connections_max: usize, metrics: Arc<Metrics>) -> Self {
+    pub(crate) fn new(
+        routes: Router,
+        connections_max: usize,
+        patience: Patience,
+        metrics: Arc<Metrics>,
+    ) -> Self {
         Self {
             routes,
             full: full(),
             room: Arc::new(Semaphore::new(connections_max)),
+            patience,
             metrics,
             closing: watch::Sender::new(()),
         }
@@ -126,11 +130,11 @@ impl Doors {
         let routes = self.routes.clone().layer(axum::Extension(peer));
         let connection = http1::Builder::new()
             .timer(TokioTimer::new())
-            .header_read_timeout(HEAD_TIME_MAX)
+            .header_read_timeout(self.patience.head)
             .max_buf_size(HEAD_BYTES_MAX)
             .max_headers(HEADERS_MAX)
             .serve_connection(
-                TokioIo::new(Unstuck::new(stream)),
+                TokioIo::new(Unstuck::new(stream, self.patience.stuck)),
                 TowerToHyperService::new(routes),
             )
             .with_upgrades();
@@ -205,13 +209,15 @@ fn is_about_one_connection(error: &io::Error) -> bool {
 /// A stream that ends when its reader takes nothing for too long.
 struct Unstuck<S> {
     stream: S,
+    patience: Duration,
     since: Option<Pin<Box<Sleep>>>,
 }
 
 impl<S> Unstuck<S> {
-    const fn new(stream: S) -> Self {
+    const fn new(stream: S, patience: Duration) -> Self {
         Self {
             stream,
+            patience,
             since: None,
         }
     }
@@ -225,9 +231,10 @@ impl<S> Unstuck<S> {
             self.since = None;
             return written;
         }
+        let patience = self.patience;
         let since = self
             .since
-            .get_or_insert_with(|| Box::pin(tokio::time::sleep(STUCK_TIME_MAX)));
+            .get_or_insert_with(|| Box::pin(tokio::time::sleep(patience)));
         match since.as_mut().poll(context) {
             Poll::Ready(()) => Poll::Ready(Err(io::ErrorKind::TimedOut.into())),
             Poll::Pending => Poll::Pending,

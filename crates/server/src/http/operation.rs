@@ -59,7 +59,7 @@ async fn attempt(
     };
     let mut object = if route.method.has_body() {
         request::must_have_no_query(query)?;
-        body::read(&parts.headers, sent).await?
+        body::read(&parts.headers, sent, server.patience.body).await?
     } else {
         request::from_query(operation, query)?
     };

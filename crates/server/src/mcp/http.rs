@@ -42,7 +42,7 @@ pub(crate) fn routes(server: &Server) -> Router<Server> {
 /// Finds out who calls and what tools it wants; strangers get no further.
 async fn admit(State(server): State<Server>, mut request: Request, next: Next) -> Response {
     match identified(&server, &mut request).await {
-        Ok(()) => strict::check(request, next).await,
+        Ok(()) => strict::check(request, next, server.patience.body).await,
         Err(error) => Refusal(error).into_response(),
     }
 }
