@@ -58,9 +58,13 @@ fn announced(headers: &HeaderMap) -> Option<u64> {
 
 /// Refuses other types and everything compressed: a small body must not become a large one.
 fn must_be_plain_json(headers: &HeaderMap) -> Result<(), Error> {
-    let text = |name| match headers.get(name) {
-        Some(value) => value.to_str().unwrap_or("unreadable"),
-        None => "",
+    let text = |name| {
+        let mut values = headers.get_all(name).iter();
+        match (values.next(), values.next()) {
+            (None, _) => "",
+            (Some(value), None) => value.to_str().unwrap_or("unreadable"),
+            (Some(_), Some(_)) => "given twice",
+        }
     };
     let media_type = text(CONTENT_TYPE).split(';').next().unwrap_or_default();
     if !media_type.trim().eq_ignore_ascii_case("application/json") {
