@@ -27,7 +27,6 @@ use crate::{Server, mcp};
 pub(crate) use answer::{Refusal, json as json_response};
 pub use gate::Hosts;
 pub use openapi::document as openapi_document;
-pub(crate) use request::must_hold_no_token;
 pub(crate) use trace::traceparent;
 
 /// Where a connection comes from.

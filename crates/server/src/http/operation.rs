@@ -48,7 +48,6 @@ async fn attempt(
 ) -> Result<Outcome, Error> {
     let (parts, sent) = request.into_parts();
     let query = parts.uri.query().unwrap_or_default();
-    request::must_hold_no_token(query)?;
     // Strangers and those without the right are turned away before anything they send is read.
     let peer = parts.extensions.get::<Peer>().ok_or(Error::Unauthorized)?;
     let actor = credential::admit(server, *peer, &parts.headers, operation).await?;

@@ -40,13 +40,15 @@ pub(super) fn must_have_no_query(query: &str) -> Result<(), Error> {
     Err(Error::invalid(decoded(name)?, rule))
 }
 
-/// Refuses a token in a URL: URLs end up in logs and histories (S18).
-pub(crate) fn must_hold_no_token(query: &str) -> Result<(), Error> {
-    let holds = query.split(['&', '=']).any(|part| {
-        let part = percent_decode_str(part).decode_utf8_lossy();
-        TokenSecret::parse(part.trim()).is_some()
-    });
-    if !holds {
+/// Refuses a token in a URL, wherever in the query it stands: URLs end up in logs and histories
+/// (S18).
+pub(super) fn must_hold_no_token(query: &str) -> Result<(), Error> {
+    let query = percent_decode_str(query).decode_utf8_lossy();
+    let beside = |letter: char| !letter.is_ascii_alphanumeric() && letter != '_';
+    if !query
+        .split(beside)
+        .any(|part| TokenSecret::parse(part).is_some())
+    {
         return Ok(());
     }
     let rule = "must not hold a token: present it as `Authorization: Bearer`, and have this one replaced, for URLs end up in logs";

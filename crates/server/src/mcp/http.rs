@@ -17,7 +17,7 @@ use super::handler::Handler;
 use super::profile::Profiles;
 use super::strict;
 use crate::Server;
-use crate::http::{Peer, Refusal, credential, must_hold_no_token};
+use crate::http::{Peer, Refusal, credential};
 
 /// Makes the route; it answers `POST`, and other methods with 405.
 ///
@@ -49,7 +49,6 @@ async fn admit(State(server): State<Server>, mut request: Request, next: Next) -
 
 async fn identified(server: &Server, request: &mut Request) -> Result<(), Error> {
     let query = request.uri().query().unwrap_or_default().to_owned();
-    must_hold_no_token(&query)?;
     let peer = request.extensions().get::<Peer>().copied();
     let peer = peer.ok_or(Error::Unauthorized)?;
     let headers = request.headers().clone();
