@@ -2,6 +2,7 @@
 
 use std::future::Future;
 use std::io;
+use std::os::fd::AsFd;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -30,6 +31,8 @@ const HEAD_BYTES_MAX: usize = 64 * 1_024;
 const HEADERS_MAX: usize = 64;
 /// Descriptors for everything that is no connection: the database, the archive, the log.
 const DESCRIPTORS_RESERVED: u64 = 128;
+/// Callers that may wait to be let in; one more would knock again only after a second.
+const KNOCKING_MAX: i32 = 4_096;
 /// How long accepting rests when there are no descriptors left (D10).
 const REST: Duration = Duration::from_millis(50);
 
@@ -70,6 +73,10 @@ impl Doors {
         stop: impl Future<Output = ()>,
     ) {
         let mut stop = std::pin::pin!(stop);
+        make_room_to_wait(&listener);
+        if let Some(socket) = &socket {
+            make_room_to_wait(socket);
+        }
         loop {
             let admitted = tokio::select! {
                 () = &mut stop => break,
@@ -185,6 +192,13 @@ pub(crate) fn within_descriptors(connections_max: usize) -> usize {
     connections_max
         .min(usize::try_from(rest).unwrap_or(usize::MAX))
         .max(1)
+}
+
+/// Lets a whole fleet wait at a door that was opened for 128, as the library does.
+fn make_room_to_wait(door: impl AsFd) {
+    if let Err(error) = rustix::net::listen(door, KNOCKING_MAX) {
+        tracing::debug!(error = %error, "the queue at the door stays as it is");
+    }
 }
 
 /// Waits for a caller at the socket, for ever where there is none.
