@@ -2,6 +2,7 @@
 
 use std::future::Future;
 use std::io;
+use std::os::fd::AsFd;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -18,21 +19,20 @@ use tokio::net::{TcpListener, TcpStream, UnixListener, UnixStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio::time::Sleep;
 
+use crate::Patience;
 use crate::http::Peer;
 use crate::metrics::Metrics;
 
 /// How long open requests may take to end after a stop (B8).
 const DRAIN: Duration = Duration::from_secs(2);
-/// How long the head of a request may take, from the first moment of waiting for it (S1).
-const HEAD_TIME_MAX: Duration = Duration::from_secs(10);
-/// How long a client may take nothing of an answer.
-const STUCK_TIME_MAX: Duration = Duration::from_secs(30);
 /// Bytes of the head of a request.
 const HEAD_BYTES_MAX: usize = 64 * 1_024;
 /// Header lines of a request.
 const HEADERS_MAX: usize = 64;
 /// Descriptors for everything that is no connection: the database, the archive, the log.
 const DESCRIPTORS_RESERVED: u64 = 128;
+/// Callers that may wait to be let in; one more would knock again only after a second.
+const KNOCKING_MAX: i32 = 4_096;
 /// How long accepting rests when there are no descriptors left (D10).
 const REST: Duration = Duration::from_millis(50);
 
@@ -42,17 +42,24 @@ pub(crate) struct Doors {
     /// What a caller is told whom there is no room for.
     full: String,
     room: Arc<Semaphore>,
+    patience: Patience,
     metrics: Arc<Metrics>,
     /// Turns when the doors close; whoever is inside watches it.
     closing: watch::Sender<()>,
 }
 
 impl Doors {
-    pub(crate) fn new(routes: Router, connections_max: usize, metrics: Arc<Metrics>) -> Self {
+    pub(crate) fn new(
+        routes: Router,
+        connections_max: usize,
+        patience: Patience,
+        metrics: Arc<Metrics>,
+    ) -> Self {
         Self {
             routes,
             full: full(),
             room: Arc::new(Semaphore::new(connections_max)),
+            patience,
             metrics,
             closing: watch::Sender::new(()),
         }
@@ -66,6 +73,10 @@ impl Doors {
         stop: impl Future<Output = ()>,
     ) {
         let mut stop = std::pin::pin!(stop);
+        make_room_to_wait(&listener);
+        if let Some(socket) = &socket {
+            make_room_to_wait(socket);
+        }
         loop {
             let admitted = tokio::select! {
                 () = &mut stop => break,
@@ -126,11 +137,11 @@ impl Doors {
         let routes = self.routes.clone().layer(axum::Extension(peer));
         let connection = http1::Builder::new()
             .timer(TokioTimer::new())
-            .header_read_timeout(HEAD_TIME_MAX)
+            .header_read_timeout(self.patience.head)
             .max_buf_size(HEAD_BYTES_MAX)
             .max_headers(HEADERS_MAX)
             .serve_connection(
-                TokioIo::new(Unstuck::new(stream)),
+                TokioIo::new(Unstuck::new(stream, self.patience.stuck)),
                 TowerToHyperService::new(routes),
             )
             .with_upgrades();
@@ -183,6 +194,13 @@ pub(crate) fn within_descriptors(connections_max: usize) -> usize {
         .max(1)
 }
 
+/// Lets a whole fleet wait at a door that was opened for 128, as the library does.
+fn make_room_to_wait(door: impl AsFd) {
+    if let Err(error) = rustix::net::listen(door, KNOCKING_MAX) {
+        tracing::debug!(error = %error, "the queue at the door stays as it is");
+    }
+}
+
 /// Waits for a caller at the socket, for ever where there is none.
 async fn accept(socket: Option<&UnixListener>) -> io::Result<UnixStream> {
     match socket {
@@ -205,13 +223,15 @@ fn is_about_one_connection(error: &io::Error) -> bool {
 /// A stream that ends when its reader takes nothing for too long.
 struct Unstuck<S> {
     stream: S,
+    patience: Duration,
     since: Option<Pin<Box<Sleep>>>,
 }
 
 impl<S> Unstuck<S> {
-    const fn new(stream: S) -> Self {
+    const fn new(stream: S, patience: Duration) -> Self {
         Self {
             stream,
+            patience,
             since: None,
         }
     }
@@ -225,9 +245,10 @@ impl<S> Unstuck<S> {
             self.since = None;
             return written;
         }
+        let patience = self.patience;
         let since = self
             .since
-            .get_or_insert_with(|| Box::pin(tokio::time::sleep(STUCK_TIME_MAX)));
+            .get_or_insert_with(|| Box::pin(tokio::time::sleep(patience)));
         match since.as_mut().poll(context) {
             Poll::Ready(()) => Poll::Ready(Err(io::ErrorKind::TimedOut.into())),
             Poll::Pending => Poll::Pending,

@@ -17,7 +17,9 @@ pub mod upkeep;
 use std::future::Future;
 use std::net::IpAddr;
 use std::sync::Arc;
+use std::time::Duration;
 
+use comity_domain::limits::REQUEST_TIME_MAX_S;
 use comity_kernel::actor::Credential;
 use comity_kernel::ambient::Ambient;
 use comity_kernel::datadir::DataDir;
@@ -63,12 +65,34 @@ impl Default for Settings {
     }
 }
 
+/// How long callers may take. Nobody has a reason to set it but tests, which are less patient.
+#[derive(Clone, Copy, Debug)]
+pub struct Patience {
+    /// The head of a request, from the first moment of waiting for it (S1).
+    pub head: Duration,
+    /// The body of a request (S1).
+    pub body: Duration,
+    /// A client that takes nothing of its answer.
+    pub stuck: Duration,
+}
+
+impl Default for Patience {
+    fn default() -> Self {
+        Self {
+            head: Duration::from_secs(10),
+            body: Duration::from_secs(REQUEST_TIME_MAX_S),
+            stuck: Duration::from_secs(30),
+        }
+    }
+}
+
 /// What every handler can reach.
 #[derive(Clone)]
 pub struct Server {
     /// The kernel.
     pub kernel: Arc<Kernel>,
     settings: Arc<Settings>,
+    patience: Patience,
     metrics: Arc<Metrics>,
     known: Arc<Known>,
     /// The places of those whom the kernel attends to.
@@ -88,6 +112,7 @@ impl Server {
             kernel,
             turns: Arc::new(Semaphore::new(settings.requests_at_once)),
             settings: Arc::new(settings),
+            patience: Patience::default(),
             metrics: Arc::default(),
             known: Arc::default(),
             rates: Arc::new(rates),
@@ -95,6 +120,13 @@ impl Server {
             ambient: Ambient::system(),
             probing: Arc::default(),
         }
+    }
+
+    /// Waits for callers as long as it is told, not as long as usual.
+    #[must_use]
+    pub fn with_patience(mut self, patience: Patience) -> Self {
+        self.patience = patience;
+        self
     }
 
     /// Takes a place among those whom the kernel attends to, or says that there is none (B6).
@@ -115,9 +147,9 @@ impl Server {
         let mut gave_up = self.kernel.gave_up();
         let upkeep = tokio::spawn(upkeep::run(Arc::clone(&self.kernel)));
         let connections_max = connection::within_descriptors(self.settings.connections_max);
-        let metrics = Arc::clone(&self.metrics);
+        let (metrics, patience) = (Arc::clone(&self.metrics), self.patience);
         let routes = http::routes(self, hosts);
-        let doors = connection::Doors::new(routes, connections_max, metrics);
+        let doors = connection::Doors::new(routes, connections_max, patience, metrics);
         let ends = async {
             tokio::select! {
                 () = stop => {}

@@ -34,7 +34,7 @@ pub enum Engine {
 /// When it is dropped it examines the database as `doctor` does: the chain, the fold and the
 /// revisions must hold after every test (C1, I1).
 pub struct Kit {
-    kernel: Option<Kernel>,
+    kernel: Option<Arc<Kernel>>,
     directory: TempDir,
     options: Options,
     /// The clock the kernel reads.
@@ -55,7 +55,7 @@ impl Kit {
     pub fn reopen(&mut self, change: impl FnOnce(&mut Options)) -> Result<(), Error> {
         self.kernel = None;
         change(&mut self.options);
-        self.kernel = Some(Kernel::open(self.options.clone())?);
+        self.kernel = Some(Arc::new(Kernel::open(self.options.clone())?));
         Ok(())
     }
 
@@ -103,6 +103,11 @@ impl Kit {
         self.kernel.as_ref().expect("the kernel runs")
     }
 
+    /// Returns the running kernel for a server to stand around; it must end before the kit does.
+    pub fn share(&self) -> Arc<Kernel> {
+        Arc::clone(self.kernel.as_ref().expect("the kernel runs"))
+    }
+
     /// Returns how the kernel was opened, to open another one on the same database.
     pub fn options(&self) -> &Options {
         &self.options
@@ -116,7 +121,8 @@ impl Kit {
     /// Stops the kernel and opens the database again.
     pub fn restart(&mut self) {
         self.kernel = None;
-        self.kernel = Some(Kernel::open(self.options.clone()).expect("the kernel opens again"));
+        let kernel = Kernel::open(self.options.clone()).expect("the kernel opens again");
+        self.kernel = Some(Arc::new(kernel));
     }
 
     /// Stops the kernel.

@@ -6,11 +6,13 @@ pub mod crash;
 pub mod golden;
 pub mod kit;
 pub mod model;
+pub mod served;
 pub mod surfaces;
 pub mod vfs;
 
 pub use ambient::{ManualClock, SeededEntropy};
 pub use kit::{Engine, Kit};
+pub use served::Served;
 
 /// Runs a test on both engines: `both_engines! { fn name(kit: Kit) { … } }`.
 #[macro_export]

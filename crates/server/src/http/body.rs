@@ -6,14 +6,18 @@ use axum::body::{Body, Bytes};
 use axum::http::HeaderMap;
 use axum::http::header::{CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE};
 use comity_domain::json;
-use comity_domain::limits::{REQUEST_BYTES_MAX, REQUEST_TIME_MAX_S};
+use comity_domain::limits::REQUEST_BYTES_MAX;
 use comity_kernel::Error;
 use http_body_util::{BodyExt as _, LengthLimitError, Limited};
 use serde_json::{Map, Value};
 
 /// Reads the request's object; no body is an empty one.
-pub(super) async fn read(headers: &HeaderMap, body: Body) -> Result<Map<String, Value>, Error> {
-    let bytes = bytes(headers, body).await?;
+pub(super) async fn read(
+    headers: &HeaderMap,
+    body: Body,
+    patience: Duration,
+) -> Result<Map<String, Value>, Error> {
+    let bytes = bytes(headers, body, patience).await?;
     if bytes.is_empty() {
         return Ok(Map::new());
     }
@@ -25,7 +29,11 @@ pub(super) async fn read(headers: &HeaderMap, body: Body) -> Result<Map<String, 
 }
 
 /// Reads a whole body within the bounds of size and time.
-pub(crate) async fn bytes(headers: &HeaderMap, body: Body) -> Result<Bytes, Error> {
+pub(crate) async fn bytes(
+    headers: &HeaderMap,
+    body: Body,
+    patience: Duration,
+) -> Result<Bytes, Error> {
     let too_large = || Error::TooLarge {
         bytes_max: REQUEST_BYTES_MAX as u64,
     };
@@ -33,12 +41,12 @@ pub(crate) async fn bytes(headers: &HeaderMap, body: Body) -> Result<Bytes, Erro
         return Err(too_large());
     }
     let whole = Limited::new(body, REQUEST_BYTES_MAX).collect();
-    match tokio::time::timeout(Duration::from_secs(REQUEST_TIME_MAX_S), whole).await {
+    match tokio::time::timeout(patience, whole).await {
         Ok(Ok(whole)) => Ok(whole.to_bytes()),
         Ok(Err(error)) if error.is::<LengthLimitError>() => Err(too_large()),
         Ok(Err(error)) => Err(not_json(error.to_string())),
         Err(_) => Err(Error::TooSlow {
-            seconds: REQUEST_TIME_MAX_S,
+            seconds: patience.as_secs(),
         }),
     }
 }
@@ -50,9 +58,13 @@ fn announced(headers: &HeaderMap) -> Option<u64> {
 
 /// Refuses other types and everything compressed: a small body must not become a large one.
 fn must_be_plain_json(headers: &HeaderMap) -> Result<(), Error> {
-    let text = |name| match headers.get(name) {
-        Some(value) => value.to_str().unwrap_or("unreadable"),
-        None => "",
+    let text = |name| {
+        let mut values = headers.get_all(name).iter();
+        match (values.next(), values.next()) {
+            (None, _) => "",
+            (Some(value), None) => value.to_str().unwrap_or("unreadable"),
+            (Some(_), Some(_)) => "given twice",
+        }
     };
     let media_type = text(CONTENT_TYPE).split(';').next().unwrap_or_default();
     if !media_type.trim().eq_ignore_ascii_case("application/json") {

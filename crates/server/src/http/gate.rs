@@ -1,4 +1,5 @@
-//! What every request passes first: the right Host and Origin, a request id, and a net for panics.
+//! What every request passes first: the right Host and Origin, no token in its URL, a request id,
+//! and a net for panics.
 
 use std::net::SocketAddr;
 use std::panic::AssertUnwindSafe;
@@ -17,6 +18,7 @@ use tracing::Instrument as _;
 
 use super::Peer;
 use super::answer::Refusal;
+use super::request::must_hold_no_token;
 use super::trace;
 use crate::Server;
 
@@ -110,7 +112,8 @@ pub(super) async fn pass(State(gate): State<Gate>, request: Request, next: Next)
     let peer = request.extensions().get::<Peer>().copied();
     // A connection that came through no door of ours cannot be.
     let checked = peer.map_or(Err(Error::Unauthorized), |peer| {
-        gate.hosts.check(peer, &request)
+        gate.hosts.check(peer, &request)?;
+        must_hold_no_token(request.uri().query().unwrap_or_default())
     });
     let mut response = if let Err(error) = checked {
         Refusal(error).into_response()

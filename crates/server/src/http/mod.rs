@@ -27,7 +27,6 @@ use crate::{Server, mcp};
 pub(crate) use answer::{Refusal, json as json_response};
 pub use gate::Hosts;
 pub use openapi::document as openapi_document;
-pub(crate) use request::must_hold_no_token;
 pub(crate) use trace::traceparent;
 
 /// Where a connection comes from.
@@ -74,5 +73,58 @@ const fn filter(method: Method) -> MethodFilter {
         Method::Put => MethodFilter::PUT,
         Method::Patch => MethodFilter::PATCH,
         Method::Delete => MethodFilter::DELETE,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use axum::body::Body;
+    use axum::http::{Request, Response};
+    use comity_kernel::{Kernel, Options};
+    use http_body_util::BodyExt as _;
+    use hyper::service::Service as _;
+    use hyper_util::service::TowerToHyperService;
+    use serde_json::Value;
+
+    use super::*;
+    use crate::Settings;
+
+    async fn ask(routes: &Router, path: &str) -> Response<Body> {
+        let request = Request::get(path).header("host", "localhost");
+        let request = request.body(Body::empty()).unwrap();
+        let service = TowerToHyperService::new(routes.clone());
+        service.call(request).await.unwrap()
+    }
+
+    // Fault 11
+    #[tokio::test]
+    async fn a_panic_is_one_500_with_an_id_and_the_next_request_is_served() {
+        async fn panics() {
+            panic!("a defect with secrets in it");
+        }
+        let directory = tempfile::tempdir().unwrap();
+        let options = Options::sqlite(directory.path().join("comity.db"));
+        let kernel = Arc::new(Kernel::open(options).unwrap());
+        let server = Server::new(kernel, Settings::default());
+        let hosts = Hosts::new(([127, 0, 0, 1], 1).into(), &[]);
+        let open = Router::new()
+            .route("/panics", get(panics))
+            .route("/health", get(health::health));
+        let routes = behind_the_gate(open, server, hosts).layer(axum::Extension(Peer::Socket));
+        let mut ids = Vec::new();
+        for _ in 0..2 {
+            let answer = ask(&routes, "/panics").await;
+            assert_eq!(answer.status(), 500);
+            assert!(answer.headers().contains_key("x-request-id"));
+            let bytes = answer.into_body().collect().await.unwrap().to_bytes();
+            let shown: Value = serde_json::from_slice(&bytes).unwrap();
+            assert_eq!(shown["error"], "internal");
+            assert!(!shown.to_string().contains("secrets"), "{shown}");
+            ids.push(shown["id"].as_str().unwrap().to_owned());
+            assert_eq!(ask(&routes, "/health").await.status(), 200);
+        }
+        assert!(ids[0].len() == 12 && ids[0] != ids[1], "{ids:?}");
     }
 }

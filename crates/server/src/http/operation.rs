@@ -2,11 +2,13 @@
 
 use std::time::{Duration, Instant};
 
+use axum::body::Body;
 use axum::extract::{Request, State};
+use axum::http::request::Parts;
 use axum::response::{IntoResponse as _, Response};
 use comity_domain::limits::ANSWER_TIME_MAX_S;
 use comity_kernel::operation::{Operation, Outcome, Pace, Route};
-use comity_kernel::{Caller, Error};
+use comity_kernel::{Actor, Caller, Error};
 use serde_json::{Map, Value};
 
 use super::answer::{self, Refusal};
@@ -47,11 +49,36 @@ async fn attempt(
     request: Request,
 ) -> Result<Outcome, Error> {
     let (parts, sent) = request.into_parts();
-    let query = parts.uri.query().unwrap_or_default();
-    request::must_hold_no_token(query)?;
     // Strangers and those without the right are turned away before anything they send is read.
     let peer = parts.extensions.get::<Peer>().ok_or(Error::Unauthorized)?;
     let actor = credential::admit(server, *peer, &parts.headers, operation).await?;
+    let answered = carry_out(operation, route, server, actor, &parts, sent).await;
+    match answered {
+        Err(Error::Unauthorized) => credential::forget(server, &parts.headers),
+        // No transaction may have looked at the token yet, and it must be good still.
+        Err(
+            Error::NotJson { .. }
+            | Error::TooLarge { .. }
+            | Error::TooSlow { .. }
+            | Error::Invalid { .. },
+        ) => {
+            credential::identify(server, *peer, &parts.headers).await?;
+        }
+        _ => {}
+    }
+    answered
+}
+
+/// Makes the kernel's request of what was sent, and has it answered.
+async fn carry_out(
+    operation: &'static Operation,
+    route: &'static Route,
+    server: &Server,
+    actor: Actor,
+    parts: &Parts,
+    sent: Body,
+) -> Result<Outcome, Error> {
+    let query = parts.uri.query().unwrap_or_default();
     let caller = Caller {
         actor,
         key: request::key(&parts.headers)?,
@@ -59,17 +86,13 @@ async fn attempt(
     };
     let mut object = if route.method.has_body() {
         request::must_have_no_query(query)?;
-        body::read(&parts.headers, sent).await?
+        body::read(&parts.headers, sent, server.patience.body).await?
     } else {
         request::from_query(operation, query)?
     };
     request::add_path(operation, route, parts.uri.path(), &mut object)?;
     request::add_expected_revision(operation, &parts.headers, &mut object)?;
-    let answered = answered_in_time(operation, server, caller, object).await;
-    if matches!(answered, Err(Error::Unauthorized)) {
-        credential::forget(server, &parts.headers);
-    }
-    answered
+    answered_in_time(operation, server, caller, object).await
 }
 
 /// Waits for the kernel, but not for ever: a write that is given up may still take effect.

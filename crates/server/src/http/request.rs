@@ -1,6 +1,6 @@
 //! Path, query and body become one JSON object, typed as the operation's schema says.
 
-use axum::http::header::{HeaderMap, IF_MATCH};
+use axum::http::HeaderMap;
 use comity_domain::TokenSecret;
 use comity_kernel::Error;
 use comity_kernel::actor::IdempotencyKey;
@@ -40,13 +40,15 @@ pub(super) fn must_have_no_query(query: &str) -> Result<(), Error> {
     Err(Error::invalid(decoded(name)?, rule))
 }
 
-/// Refuses a token in a URL: URLs end up in logs and histories (S18).
-pub(crate) fn must_hold_no_token(query: &str) -> Result<(), Error> {
-    let holds = query.split(['&', '=']).any(|part| {
-        let part = percent_decode_str(part).decode_utf8_lossy();
-        TokenSecret::parse(part.trim()).is_some()
-    });
-    if !holds {
+/// Refuses a token in a URL, wherever in the query it stands: URLs end up in logs and histories
+/// (S18).
+pub(super) fn must_hold_no_token(query: &str) -> Result<(), Error> {
+    let query = percent_decode_str(query).decode_utf8_lossy();
+    let beside = |letter: char| !letter.is_ascii_alphanumeric() && letter != '_';
+    if !query
+        .split(beside)
+        .any(|part| TokenSecret::parse(part).is_some())
+    {
         return Ok(());
     }
     let rule = "must not hold a token: present it as `Authorization: Bearer`, and have this one replaced, for URLs end up in logs";
@@ -85,10 +87,10 @@ pub(super) fn add_expected_revision(
     request: &mut Map<String, Value>,
 ) -> Result<(), Error> {
     const FIELD: &str = "expected_revision";
-    let Some(tag) = headers.get(IF_MATCH) else {
+    let Some(tag) = only(headers, "If-Match")? else {
         return Ok(());
     };
-    let tag = tag.to_str().unwrap_or_default().trim_matches('"');
+    let tag = tag.trim_matches('"');
     let Ok(revision) = tag.parse::<i64>() else {
         return Err(Error::invalid("If-Match", "must be one `ETag` as answered"));
     };
@@ -110,14 +112,24 @@ pub(super) fn add_expected_revision(
 /// Takes the idempotency key.
 pub(super) fn key(headers: &HeaderMap) -> Result<Option<IdempotencyKey>, Error> {
     const NAME: &str = "Idempotency-Key";
-    let Some(key) = headers.get(NAME) else {
+    let Some(key) = only(headers, NAME)? else {
         return Ok(None);
     };
-    let key = key
-        .to_str()
-        .map_err(|_| Error::invalid(NAME, "must be ASCII"))?;
     let key = IdempotencyKey::parse(key).map_err(|rule| Error::invalid(NAME, rule))?;
     Ok(Some(key))
+}
+
+/// Returns the value of a header; of two, one would be overlooked.
+fn only<'a>(headers: &'a HeaderMap, name: &'static str) -> Result<Option<&'a str>, Error> {
+    let mut values = headers.get_all(name).iter();
+    match (values.next(), values.next()) {
+        (None, _) => Ok(None),
+        (Some(value), None) => match value.to_str() {
+            Ok(text) => Ok(Some(text)),
+            Err(_) => Err(Error::invalid(name, "must be ASCII")),
+        },
+        (Some(_), Some(_)) => Err(Error::invalid(name, "must be given once")),
+    }
 }
 
 fn decoded(text: &str) -> Result<String, Error> {

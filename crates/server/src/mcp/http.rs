@@ -17,7 +17,7 @@ use super::handler::Handler;
 use super::profile::Profiles;
 use super::strict;
 use crate::Server;
-use crate::http::{Peer, Refusal, credential, must_hold_no_token};
+use crate::http::{Peer, Refusal, credential};
 
 /// Makes the route; it answers `POST`, and other methods with 405.
 ///
@@ -42,14 +42,13 @@ pub(crate) fn routes(server: &Server) -> Router<Server> {
 /// Finds out who calls and what tools it wants; strangers get no further.
 async fn admit(State(server): State<Server>, mut request: Request, next: Next) -> Response {
     match identified(&server, &mut request).await {
-        Ok(()) => strict::check(request, next).await,
+        Ok(()) => strict::check(request, next, server.patience.body).await,
         Err(error) => Refusal(error).into_response(),
     }
 }
 
 async fn identified(server: &Server, request: &mut Request) -> Result<(), Error> {
     let query = request.uri().query().unwrap_or_default().to_owned();
-    must_hold_no_token(&query)?;
     let peer = request.extensions().get::<Peer>().copied();
     let peer = peer.ok_or(Error::Unauthorized)?;
     let headers = request.headers().clone();

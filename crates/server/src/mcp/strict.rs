@@ -2,6 +2,8 @@
 //!
 //! rmcp answers them with 415 and a plain text, and lets a key that occurs twice pass.
 
+use std::time::Duration;
+
 use axum::body::Body;
 use axum::extract::Request;
 use axum::http::StatusCode;
@@ -15,14 +17,14 @@ use serde_json::{Value, json};
 use crate::http::{Refusal, body, json_response};
 
 /// Lets a message pass if two readers would understand the same by it.
-pub(super) async fn check(request: Request, next: Next) -> Response {
+pub(super) async fn check(request: Request, next: Next, patience: Duration) -> Response {
     // Another type of body, or none, is for rmcp to refuse.
     let kind = request.headers().get(CONTENT_TYPE);
     if !kind.is_some_and(|kind| kind.as_bytes().starts_with(b"application/json")) {
         return next.run(request).await;
     }
     let (parts, sent) = request.into_parts();
-    let bytes = match body::bytes(&parts.headers, sent).await {
+    let bytes = match body::bytes(&parts.headers, sent, patience).await {
         Ok(bytes) => bytes,
         Err(error) => return Refusal(error).into_response(),
     };

@@ -1,0 +1,329 @@
+//! What is answered: numbers, statuses, keys, revisions and traces.
+
+use std::collections::BTreeSet;
+
+use comity_kernel::Party;
+use comity_kernel::operation::{Effect, OPERATIONS};
+use comity_testkit::served::{Answer, Call};
+use comity_testkit::{Engine, Kit, both_engines};
+use serde_json::{Value, json};
+
+use crate::town::{Held, Town};
+
+/// A town whose kernel has a place for copies on either engine.
+fn town_with_backups(engine: Engine) -> (Town, tempfile::TempDir) {
+    let backups = tempfile::tempdir().unwrap();
+    let place = backups.path().to_owned();
+    let kit = Kit::with(engine, |options| options.backups = Some(place));
+    (Town::around(kit, |_, _| {}), backups)
+}
+
+/// A request line and a body of every operation that succeed, in an order that works.
+fn one_of_each(town: &Town) -> Vec<(&'static str, String, Value)> {
+    let id = town.blue.id;
+    let unwanted = town.token(&json!({ "role": "observer" }));
+    let unwanted = unwanted.split('_').nth(1).unwrap();
+    let line = |line: &str| line.replace("{id}", &id.to_string());
+    let agent = json!({ "project": "web", "name": "New", "program": "test", "model": "none" });
+    [
+        (
+            "ensure_project",
+            "POST /api/projects",
+            json!({ "key": "/srv/new" }),
+        ),
+        (
+            "update_project",
+            "PATCH /api/projects/web",
+            json!({ "name": "Web" }),
+        ),
+        ("list_projects", "GET /api/projects", json!({})),
+        (
+            "project_status",
+            "GET /api/projects/%2Fsrv%2Fweb",
+            json!({}),
+        ),
+        (
+            "create_token",
+            "POST /api/tokens",
+            json!({ "role": "observer" }),
+        ),
+        ("list_tokens", "GET /api/tokens", json!({})),
+        (
+            "revoke_token",
+            &format!("DELETE /api/tokens/{unwanted}"),
+            json!({}),
+        ),
+        ("register_agent", "POST /api/agents", agent),
+        ("orient", "GET /api/orient", json!({})),
+        ("list_agents", "GET /api/agents?project=web", json!({})),
+        ("get_agent", "GET /api/agents/blue?project=web", json!({})),
+        ("heartbeat", "POST /api/agents/{id}/heartbeat", json!({})),
+        (
+            "update_agent",
+            "PATCH /api/agents/{id}",
+            json!({ "task": "tests" }),
+        ),
+        ("rotate_token", "POST /api/agents/{id}/token", json!({})),
+        ("retire_agent", "DELETE /api/agents/{id}", json!({})),
+        ("doctor", "POST /api/doctor", json!({})),
+        ("backup", "POST /api/backup", json!({})),
+    ]
+    .map(|(name, request, body)| (name, line(request), body))
+    .into()
+}
+
+/// Makes a call as the operator, or as an agent where operators have no business.
+fn perform(town: &Town, name: &str, line: &str, body: &Value) -> Answer {
+    let operation = comity_kernel::operation::find(name).unwrap();
+    let (method, path) = line.split_once(' ').unwrap();
+    let call = match method {
+        "GET" | "DELETE" => Call::new(method, path),
+        _ => Call::new(method, path).json(body),
+    };
+    let token = if operation.who.contains(&Party::Operator) {
+        &town.operator
+    } else {
+        &town.blue.token
+    };
+    town.call(call, token)
+}
+
+both_engines! {
+    // F10: each operation is there, and says where in the log its answer stands
+    fn every_operation_answers_with_its_place_in_the_log(engine) {
+        let (town, _backups) = town_with_backups(engine);
+        let calls = one_of_each(&town);
+        let named: BTreeSet<_> = calls.iter().map(|(name, ..)| *name).collect();
+        let known: BTreeSet<_> = OPERATIONS.iter().map(|operation| operation.name).collect();
+        assert_eq!(named, known, "a call for every operation stands in `one_of_each`");
+        for (name, line, body) in calls {
+            let answer = perform(&town, name, &line, &body);
+            if (name, engine) == ("backup", Engine::Postgres) {
+                // PostgreSQL has tools of its own for that.
+                assert_eq!(answer.refusal(), (503, "unusable".to_owned()));
+                continue;
+            }
+            assert!([200, 201].contains(&answer.status), "{name}: {}", answer.text());
+            must_have_its_number(&town, name, &answer.json());
+            must_be_dressed(&answer);
+        }
+    }
+
+    // C2 S18: created once, handed over once
+    fn a_repeated_key_is_answered_without_the_token(engine) {
+        let town = Town::new(engine);
+        let agent = json!({ "project": "web", "name": "New", "program": "p", "model": "m" });
+        let other = json!({ "project": "web", "name": "Other", "program": "p", "model": "m" });
+        let calls = [
+            ("/api/agents".to_owned(), agent, other),
+            ("/api/tokens".to_owned(), json!({ "role": "observer" }), json!({ "role": "operator" })),
+            (format!("/api/agents/{}/token", town.red.id), json!({}), json!({ "project": "web" })),
+        ];
+        for (path, body, other) in calls {
+            let send = |body: &Value| {
+                town.call(Call::post(&path, body).header("Idempotency-Key", "k"), &town.operator)
+            };
+            let first = send(&body);
+            assert_eq!(first.status, 201, "{}", first.text());
+            let secret = match &first.json()["token"] {
+                Value::String(secret) => secret.clone(),
+                entry => entry["secret"].as_str().unwrap().to_owned(),
+            };
+            let works = town.served.get("/api/agents?project=web", &secret);
+            assert_eq!(works.status, 200, "{path}");
+            let again = send(&body);
+            assert_eq!((again.status, &again.json()["seq"]), (200, &first.json()["seq"]));
+            assert!(!again.text().contains("comity_"), "{}", again.text());
+            assert_eq!(send(&other).refusal(), (409, "idempotency_mismatch".to_owned()));
+        }
+    }
+
+    // E1: what was there already is 200
+    fn only_what_is_new_is_created(engine) {
+        let town = Town::new(engine);
+        let ensure = || town.served.post("/api/projects", &town.operator, &json!({ "key": "/srv/n" }));
+        assert_eq!([ensure().status, ensure().status], [201, 200]);
+        let resume = json!({ "name": "Blue", "program": "test", "model": "new" });
+        let resumed = town.served.post("/api/agents", &town.blue.token, &resume);
+        assert_eq!((resumed.status, resumed.json().get("token")), (200, None));
+    }
+
+    // H2: `ETag` and `If-Match` are `revision` and `expected_revision`
+    fn a_stale_revision_is_refused_in_either_spelling(engine) {
+        let town = Town::new(engine);
+        let path = "/api/agents/Blue";
+        let tag = |answer: &Answer| answer.header("etag").map(ToOwned::to_owned);
+        assert_eq!(tag(&town.served.get(path, &town.blue.token)).as_deref(), Some("\"1\""));
+        let update = |body: Value, tag: Option<&str>| {
+            let call = Call::new("PATCH", path).json(&body);
+            let call = tag.iter().fold(call, |call, tag| call.header("If-Match", tag));
+            town.call(call, &town.blue.token)
+        };
+        let done = update(json!({ "task": "a" }), Some("\"1\""));
+        assert_eq!((done.status, tag(&done).as_deref()), (200, Some("\"2\"")));
+        let conflict = (409, "version_conflict".to_owned());
+        let stale = update(json!({ "task": "b" }), Some("\"1\""));
+        assert_eq!((stale.refusal(), &stale.json()["present"]), (conflict.clone(), &json!(2)));
+        let stale = update(json!({ "task": "b", "expected_revision": 1 }), None);
+        assert_eq!(stale.refusal(), conflict);
+        let same = update(json!({ "task": "b", "expected_revision": 2 }), Some("\"2\""));
+        assert_eq!(same.status, 200, "{}", same.text());
+        let both = update(json!({ "task": "c", "expected_revision": 3 }), Some("\"2\""));
+        assert_eq!(both.refusal(), (422, "invalid".to_owned()));
+        for strange in ["*", "W/\"3\"", "\"3\", \"4\"", "three", ""] {
+            let answer = update(json!({ "task": "c" }), Some(strange));
+            assert_eq!(answer.refusal(), (422, "invalid".to_owned()), "{strange}");
+        }
+        for (method, path) in [("POST", "/api/tokens"), ("DELETE", "/api/agents/Red")] {
+            let call = Call::new(method, path).header("If-Match", "\"1\"");
+            let call = if method == "POST" { call.json(&json!({ "role": "observer" })) } else { call };
+            assert_eq!(town.call(call, &town.operator).refusal().0, 422, "{path}");
+        }
+    }
+
+    // DESIGN 13: a trace goes into the log, so that it can be found from either end
+    fn a_trace_is_kept_with_the_events_it_caused(engine) {
+        let town = Town::new(engine);
+        let trace = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
+        let last = || {
+            let sql = "select coalesce(correlation, 'none') from event order by seq desc limit 1";
+            town.served.kit.shell(sql).unwrap()
+        };
+        for (key, header, kept) in [("a", trace, trace), ("b", "00-xyz", "none")] {
+            let call = Call::post("/api/projects", &json!({ "key": format!("/srv/{key}") }));
+            let answer = town.call(call.header("traceparent", header), &town.operator);
+            assert_eq!((answer.status, last().as_str()), (201, kept));
+        }
+    }
+
+    // B6: a full queue is an error at once, and says when to come again
+    fn a_full_queue_is_503_at_once(engine) {
+        let kit = Kit::with(engine, |options| {
+            options.queue_max = 1;
+            options.batch_max = 1;
+        });
+        let town = Town::around(kit, |_, _| {});
+        let gate = Held::at(&town, "writer.before_commit");
+        let send = |key: &str| {
+            use std::io::Write as _;
+            let call = Call::post("/api/projects", &json!({ "key": key })).token(&town.operator);
+            let mut stream = town.served.connect();
+            stream.write_all(&call.bytes(&town.served.addr().to_string())).unwrap();
+            stream
+        };
+        let mut held = send("/srv/held");
+        gate.wait_until_hit();
+        let mut waiting = send("/srv/waiting");
+        while town.served.kit.kernel().waiting().0 == 0 {
+            std::thread::yield_now();
+        }
+        let full = town.served.post("/api/projects", &town.operator, &json!({ "key": "/srv/full" }));
+        assert_eq!(full.refusal(), (503, "busy".to_owned()));
+        assert_eq!(full.header("retry-after"), Some("1"));
+        // A3: reading goes on.
+        town.must_be_well();
+        gate.open();
+        for stream in [&mut held, &mut waiting] {
+            let answer = comity_testkit::served::read_answer(stream, "POST").unwrap();
+            assert_eq!(answer.status, 201, "{}", answer.text());
+        }
+    }
+}
+
+fn must_have_its_number(town: &Town, name: &str, answer: &Value) {
+    let head = town.served.kit.kernel().head().borrow().get();
+    let operation = comity_kernel::operation::find(name).unwrap();
+    let (seq, as_of) = (answer["seq"].as_i64(), answer["as_of_seq"].as_i64());
+    match (name, operation.effect) {
+        // A copy is beside the log.
+        ("backup", _) => assert_eq!((seq, as_of), (None, None), "{answer}"),
+        ("doctor", _) => assert_eq!(seq, Some(head), "{answer}"),
+        // A sign of life is off the log: nothing has a place in it.
+        ("heartbeat", _) | (_, Effect::Reads) => assert_eq!((seq, as_of), (None, Some(head))),
+        _ => assert_eq!((seq, as_of), (Some(head), None), "{name}: {answer}"),
+    }
+}
+
+/// S14: whatever it is, a browser must not make anything of it.
+fn must_be_dressed(answer: &Answer) {
+    for (name, value) in [
+        ("content-type", "application/json"),
+        ("x-content-type-options", "nosniff"),
+        ("cache-control", "no-store"),
+        ("referrer-policy", "no-referrer"),
+        (
+            "content-security-policy",
+            "default-src 'none'; frame-ancestors 'none'",
+        ),
+    ] {
+        assert_eq!(answer.header(name), Some(value));
+    }
+    assert_eq!(answer.header("access-control-allow-origin"), None);
+}
+
+// Fault 1: the disk's reserve is SQLite's matter
+#[test]
+fn a_full_disk_is_503_and_says_when_to_come_again() {
+    let mut kit = Kit::new(Engine::Sqlite);
+    kit.project("/srv/web");
+    kit.reopen(|options| options.reserve_bytes(u64::MAX))
+        .unwrap();
+    let served = comity_testkit::Served::around(kit, |_, _| {});
+    let call = Call::post("/api/projects", &json!({ "key": "/srv/new" }));
+    let full = served.call_unix(&call);
+    assert_eq!(full.refusal(), (503, "storage_full".to_owned()));
+    assert_eq!(full.header("retry-after"), Some("10"));
+    assert_eq!(served.call_unix(&Call::get("/api/projects")).status, 200);
+}
+
+// The kernel is not asked for these.
+#[test]
+fn a_path_that_leads_nowhere_is_404_and_a_wrong_method_405() {
+    let town = Town::small();
+    for path in [
+        "/",
+        "/api",
+        "/api/unknown",
+        "/api/agents/",
+        "/api//agents",
+        "/api/agents/1/2/3",
+    ] {
+        let answer = town.served.get(path, &town.operator);
+        assert_eq!(answer.refusal(), (404, "not_found".to_owned()), "{path}");
+        must_be_dressed(&answer);
+    }
+    for (method, path, allow) in [
+        ("PUT", "/api/projects", ["GET", "HEAD", "POST"].as_slice()),
+        ("POST", "/api/projects/web", &["GET", "HEAD", "PATCH"]),
+        ("OPTIONS", "/api/tokens", &["GET", "HEAD", "POST"]),
+        ("TRACE", "/health", &["GET", "HEAD"]),
+        ("BREW", "/api/doctor", &["POST"]),
+    ] {
+        let answer = town.call(Call::new(method, path), &town.operator);
+        let refusal = (405, "method_not_allowed".to_owned());
+        assert_eq!(answer.refusal(), refusal, "{method} {path}");
+        let mut allowed: Vec<_> = answer.header("allow").unwrap().split(',').collect();
+        allowed.sort_unstable();
+        assert_eq!(allowed, allow, "{path}");
+    }
+}
+
+// The kernel is not asked for these.
+#[test]
+fn every_answer_has_a_request_id() {
+    let town = Town::small();
+    let id = |call: Call| {
+        let answer = town.served.call(&call);
+        answer.header("x-request-id").unwrap().to_owned()
+    };
+    let echoed = Call::get("/api/unknown").header("X-Request-Id", "abc-1.2_3");
+    assert_eq!(id(echoed), "abc-1.2_3");
+    for strange in ["", "a b", "<script>", &"x".repeat(65)] {
+        let made = id(Call::get("/health").header("X-Request-Id", strange));
+        assert!(
+            made.len() == 16 && made != strange,
+            "{strange} became {made}"
+        );
+    }
+    assert_ne!(id(Call::get("/api/tokens")), id(Call::get("/api/tokens")));
+}

@@ -1,0 +1,19 @@
+//! The HTTP surface, through real sockets: who may call what, what is answered, and what hostile
+//! callers, crowds and stops do to it.
+//!
+//! Facts that the database takes part in are tested on both engines. The rest ends before the
+//! kernel is asked; SQLite alone stands behind it.
+
+mod answers;
+mod bodies;
+mod crowd;
+mod descriptors;
+mod heads;
+mod origins;
+mod pages;
+mod rates;
+mod rights;
+mod secrets;
+mod stop;
+mod strangers;
+mod town;

@@ -1,0 +1,271 @@
+//! Who may call what: the registry says it, and every route keeps to it.
+
+use std::path::Path;
+
+use comity_kernel::Party;
+use comity_kernel::operation::{Operation, Route};
+use comity_testkit::served::{Answer, Call};
+use comity_testkit::{Engine, both_engines};
+use serde_json::{Value, json};
+
+use crate::town::{OPEN, Resident, Town, every_route, fill, path, required};
+
+/// Routes per server: the bad credentials of more would pass the rate of strangers.
+const ROUTES: usize = 10;
+
+/// A request that no operation can take; who is turned away before it is read never learns that.
+fn nonsense(route: &Route, method: &str) -> Call {
+    let path = path(route, |field| match field {
+        "id" => "999999".to_owned(),
+        _ => "nobody".to_owned(),
+    });
+    if route.method.has_body() {
+        Call::new(method, &path).body(b"{")
+    } else {
+        Call::new(method, &(path + "?nonsense=1"))
+    }
+}
+
+/// The methods that lead to a route: HEAD does wherever GET does.
+fn methods(route: &Route) -> Vec<&'static str> {
+    match route.method.as_str() {
+        "GET" => vec!["GET", "HEAD"],
+        method => vec![method],
+    }
+}
+
+fn may(operation: &Operation, parties: &[Party]) -> bool {
+    operation.who.iter().any(|party| parties.contains(party))
+}
+
+fn must_be_unauthorized(answer: &Answer, of: &str) {
+    assert_eq!(answer.status, 401, "{of}");
+    assert_eq!(answer.header("www-authenticate"), Some("Bearer"), "{of}");
+}
+
+fn strangers_are_turned_away(town: &Town, revoked: &str, operation: &Operation, route: &Route) {
+    let zeros = "0".repeat(64);
+    let wrong = format!("comity_1_{zeros}");
+    let unknown = format!("comity_999999_{zeros}");
+    for method in methods(route) {
+        let of = format!("{method} {} ({})", route.path, operation.name);
+        let call = nonsense(route, method);
+        must_be_unauthorized(&town.served.call(&call), &of);
+        for token in ["nonsense", &wrong, &unknown, revoked] {
+            must_be_unauthorized(&town.call(call.clone(), token), &of);
+        }
+    }
+}
+
+fn parties_are_told_apart(town: &Town, operation: &Operation, route: &Route) {
+    let agent = [Party::Agent, Party::Itself];
+    let chief = [Party::Agent, Party::Itself, Party::Orchestrator];
+    let people: [(&str, &[Party]); 5] = [
+        (&town.operator, &[Party::Operator]),
+        (&town.observer, &[Party::Observer]),
+        (&town.guest, &[Party::Observer]),
+        (&town.blue.token, &agent),
+        (&town.chief.token, &chief),
+    ];
+    for method in methods(route) {
+        for (token, parties) in people {
+            let answer = town.call(nonsense(route, method), token);
+            let of = format!("{method} {} as {parties:?}", route.path);
+            if may(operation, parties) {
+                assert!(![401, 403].contains(&answer.status), "{of}");
+            } else {
+                assert_eq!(answer.status, 403, "{of}");
+            }
+        }
+    }
+}
+
+both_engines! {
+    // F10 E5 S15: every operation x {no, wrong, unknown, revoked, another party's} credential
+    fn every_route_asks_who_calls_before_it_reads_what_they_want(engine) {
+        for routes in every_route().chunks(ROUTES) {
+            let town = Town::new(engine);
+            let revoked = town.token(&json!({ "role": "operator" }));
+            assert_eq!(town.served.get("/api/projects", &revoked).status, 200);
+            town.revoke(&revoked);
+            for (operation, route) in routes {
+                strangers_are_turned_away(&town, &revoked, operation, route);
+                parties_are_told_apart(&town, operation, route);
+            }
+        }
+    }
+
+    // S20: looked up in the credential's project; what is elsewhere does not exist
+    fn things_of_another_project_do_not_exist(engine) {
+        let town = Town::new(engine);
+        for (operation, route) in every_route() {
+            for (who, parties) in [
+                (&town.blue.token, [Party::Agent, Party::Itself].as_slice()),
+                (&town.guest, &[Party::Observer]),
+            ] {
+                if may(operation, parties) {
+                    neither_by_id_nor_by_name(&town, who, operation, route);
+                }
+            }
+        }
+        let green = town.served.get("/api/orient", &town.green.token).json();
+        assert_eq!(green["task"], "the plan of Green");
+    }
+
+    // E5: an argument that claims to be somebody else
+    fn nobody_acts_for_another_agent(engine) {
+        let town = Town::new(engine);
+        let mut tried = Vec::new();
+        for (operation, route) in every_route() {
+            if !operation.who.contains(&Party::Itself) {
+                continue;
+            }
+            let mut claims = vec![json!("Red"), json!("rED"), json!(town.red.id)];
+            let field = if operation.schemas().field("agent").is_some() {
+                "agent"
+            } else {
+                claims.truncate(2);
+                "name"
+            };
+            for claim in claims {
+                let mut fields = required(operation);
+                fields.insert(field.to_owned(), claim);
+                let answer = town.call(fill(route, &fields), &town.blue.token);
+                assert_eq!(answer.refusal(), (403, "forbidden".to_owned()), "{}", operation.name);
+            }
+            tried.push(operation.name);
+        }
+        assert!(tried.len() >= 5, "{tried:?}");
+        assert_eq!(agent(&town, &town.red)["revision"], 1);
+        assert_eq!(town.served.get("/api/orient", &town.red.token).status, 200);
+    }
+}
+
+fn agent(town: &Town, resident: &Resident) -> Value {
+    let path = format!("/api/agents/{}", resident.id);
+    town.served.get(&path, &town.operator).json()["agent"].clone()
+}
+
+fn neither_by_id_nor_by_name(town: &Town, who: &str, operation: &Operation, route: &Route) {
+    let has = |field: &str| operation.schemas().field(field).is_some();
+    let mut tries: Vec<Vec<(&str, Value)>> = Vec::new();
+    if has("agent") {
+        tries.push(vec![("agent", json!(town.green.id))]);
+        tries.push(vec![("agent", json!("Green"))]);
+    }
+    if has("project") {
+        for name in ["api", "/srv/api"] {
+            tries.push(vec![("project", json!(name))]);
+            if has("agent") {
+                tries.push(vec![
+                    ("project", json!(name)),
+                    ("agent", json!(town.green.id)),
+                ]);
+            }
+        }
+    }
+    for claims in tries {
+        let mut fields = required(operation);
+        fields.extend(claims.iter().map(|(k, v)| ((*k).to_owned(), v.clone())));
+        let answer = town.call(fill(route, &fields), who);
+        let of = format!("{} {claims:?}", operation.name);
+        assert_eq!(answer.refusal(), (404, "not_found".to_owned()), "{of}");
+        assert!(!answer.text().contains("the plan of"), "{of}");
+    }
+}
+
+// F10 S15: what stands beside the registry asks nobody who calls, so each such route is named
+#[test]
+fn no_route_stands_beside_the_registry_unnoticed() {
+    let product = |path: &Path| {
+        let text = std::fs::read_to_string(path).unwrap();
+        text.split("#[cfg(test)]").next().unwrap().to_owned()
+    };
+    let mut folders = vec![Path::new(env!("CARGO_MANIFEST_DIR")).join("../server/src")];
+    let (mut routes, mut others, mut nameless) = (Vec::new(), Vec::new(), 0);
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).unwrap().flatten() {
+            if entry.path().is_dir() {
+                folders.push(entry.path());
+                continue;
+            }
+            let text = product(&entry.path());
+            for opening in [".nest(", ".merge(", ".route_service(", ".nest_service("] {
+                let found = text.split(opening).skip(1);
+                others.extend(
+                    found.filter_map(|rest| rest.split([',', '\n']).next().map(String::from)),
+                );
+            }
+            for rest in text.split(".route(").skip(1) {
+                match rest.strip_prefix('"').and_then(|it| it.split('"').next()) {
+                    Some(path) => routes.push(path.to_owned()),
+                    None => nameless += 1,
+                }
+            }
+        }
+    }
+    assert_eq!(routes, OPEN);
+    others.sort_unstable();
+    assert_eq!(others, ["\"/mcp\"", "mcp::routes(&server));"]);
+    assert_eq!(nameless, 1, "the registry's routes come from one loop");
+}
+
+// F10 K5: strangers learn one word
+#[test]
+fn open_routes_tell_strangers_nothing() {
+    let town = Town::small();
+    for path in OPEN {
+        let answer = town.served.call(&Call::get(path));
+        assert_eq!(answer.status, 200, "{path}");
+        let head = town.served.call(&Call::new("HEAD", path));
+        assert_eq!((head.status, head.body.len()), (200, 0), "{path}");
+        for secret in ["the plan of", "srv", "Blue"] {
+            assert!(!answer.text().contains(secret), "{path}");
+        }
+    }
+    let health = town.served.call(&Call::get("/health")).json();
+    assert_eq!(health.as_object().unwrap().len(), 1, "{health}");
+    let metrics = town.served.call(&Call::get("/metrics")).text();
+    assert_eq!(metrics, "# TYPE comity_up gauge\ncomity_up 1\n");
+    for path in ["/health", "/metrics"] {
+        must_be_unauthorized(&town.served.get(path, "nonsense"), path);
+    }
+    let health = town.served.get("/health", &town.blue.token).json();
+    assert!(health["checks"].as_array().unwrap().len() > 2, "{health}");
+}
+
+// S15 S16: the socket's owner is the operator; a token there counts as anywhere
+#[test]
+fn the_socket_is_the_operators() {
+    let town = Town::new(Engine::Sqlite);
+    let tokens = Call::get("/api/tokens");
+    assert_eq!(town.served.call_unix(&tokens).status, 200);
+    for (token, status) in [(&town.blue.token, 403), (&"nonsense".to_owned(), 401)] {
+        let call = tokens.clone().token(token);
+        assert_eq!(town.served.call_unix(&call).status, status);
+    }
+    let mode = std::os::unix::fs::PermissionsExt::mode(
+        &std::fs::metadata(town.served.socket())
+            .unwrap()
+            .permissions(),
+    );
+    assert_eq!(mode & 0o777, 0o600);
+}
+
+// F10 S22: the protocol's own facts are tested elsewhere; who may speak it is a fact of HTTP
+#[test]
+fn mcp_asks_who_calls_too() {
+    let town = Town::small();
+    let list = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {} });
+    let call = || Call::post("/mcp", &list).header("Accept", "application/json, text/event-stream");
+    must_be_unauthorized(&town.served.call(&call()), "nobody");
+    let wrong = format!("comity_1_{}", "0".repeat(64));
+    for token in ["nonsense", &wrong] {
+        must_be_unauthorized(&town.call(call(), token), token);
+    }
+    assert_eq!(town.call(call(), &town.blue.token).status, 200);
+    let revoked = town.token(&json!({ "role": "observer" }));
+    assert_eq!(town.call(call(), &revoked).status, 200);
+    town.revoke(&revoked);
+    must_be_unauthorized(&town.call(call(), &revoked), "revoked");
+}

@@ -1,0 +1,230 @@
+//! A served database with somebody of every kind in it.
+
+use std::ops::Deref;
+
+use comity_domain::TokenSecret;
+use comity_kernel::agent::RegisterAgent;
+use comity_kernel::failpoint::Gate;
+use comity_kernel::operation::{OPERATIONS, Operation, Route};
+use comity_kernel::token::{CreateToken, RevokeToken};
+use comity_server::{Patience, Settings};
+use comity_testkit::kit::request;
+use comity_testkit::served::{Answer, Call};
+use comity_testkit::{Engine, Kit, Served};
+use serde_json::{Map, Value, json};
+
+/// The routes beside the registry: open to strangers, and nothing a stranger must not see.
+pub(crate) const OPEN: [&str; 5] = [
+    "/health",
+    "/metrics",
+    "/api/openapi.json",
+    "/api/docs",
+    "/api/docs/style.css",
+];
+
+/// A server, two projects, and a token of every kind.
+///
+/// `Blue`, `Red` and `Chief` work in `web`, `Green` in `api`.
+pub(crate) struct Town {
+    pub(crate) served: Served,
+    pub(crate) operator: String,
+    pub(crate) observer: String,
+    /// An observer that sees `web` alone.
+    pub(crate) guest: String,
+    pub(crate) blue: Resident,
+    pub(crate) red: Resident,
+    /// An agent with the right `orchestrate`.
+    pub(crate) chief: Resident,
+    pub(crate) green: Resident,
+}
+
+/// An agent and its token.
+pub(crate) struct Resident {
+    pub(crate) id: i64,
+    pub(crate) token: String,
+}
+
+impl Town {
+    pub(crate) fn new(engine: Engine) -> Self {
+        Self::around(Kit::new(engine), |_, _| {})
+    }
+
+    /// A town on SQLite, for facts that do not reach the database.
+    pub(crate) fn small() -> Self {
+        Self::new(Engine::Sqlite)
+    }
+
+    pub(crate) fn around(kit: Kit, change: impl FnOnce(&mut Settings, &mut Patience)) -> Self {
+        kit.project("/srv/web");
+        kit.project("/srv/api");
+        Self {
+            operator: token(&kit, &json!({ "role": "operator" })),
+            observer: token(&kit, &json!({ "role": "observer" })),
+            guest: token(&kit, &json!({ "role": "observer", "project": "web" })),
+            blue: resident(&kit, "web", "Blue", &[]),
+            red: resident(&kit, "web", "Red", &[]),
+            chief: resident(&kit, "web", "Chief", &["orchestrate"]),
+            green: resident(&kit, "api", "Green", &[]),
+            served: Served::around(kit, change),
+        }
+    }
+
+    /// Makes another token.
+    pub(crate) fn token(&self, request: &Value) -> String {
+        token(&self.served.kit, request)
+    }
+
+    /// Revokes a token.
+    pub(crate) fn revoke(&self, token: &str) {
+        let id = TokenSecret::parse(token).unwrap().id();
+        let revoke: RevokeToken = request(&json!({ "id": id }));
+        self.served.kit.run(revoke).unwrap();
+    }
+
+    /// A call as somebody.
+    pub(crate) fn call(&self, call: Call, token: &str) -> Answer {
+        self.served.call(&call.token(token))
+    }
+
+    /// Fails unless an ordinary request on a new connection is answered.
+    pub(crate) fn must_be_well(&self) {
+        let answer = self.served.get("/api/projects", &self.operator);
+        assert_eq!(answer.status, 200, "{}", answer.text());
+    }
+
+    /// Returns the head of a request as the operator, without the end of the head.
+    pub(crate) fn head(&self, line: &str) -> String {
+        let (addr, token) = (self.served.addr(), &self.operator);
+        format!("{line} HTTP/1.1\r\nHost: {addr}\r\nAuthorization: Bearer {token}\r\n")
+    }
+}
+
+fn token(kit: &Kit, fields: &Value) -> String {
+    let create: CreateToken = request(fields);
+    kit.run(create).unwrap().answer.secret.unwrap().reveal()
+}
+
+fn resident(kit: &Kit, project: &str, name: &str, rights: &[&str]) -> Resident {
+    let register: RegisterAgent = request(&json!({
+        "project": project, "name": name, "program": "test", "model": "none",
+        "task": format!("the plan of {name}"), "rights": rights,
+    }));
+    let made = kit.run(register).unwrap().answer;
+    Resident {
+        id: made.agent.id.get(),
+        token: made.secret.unwrap().reveal(),
+    }
+}
+
+/// A gate that opens at the latest when its test is over: a kernel cannot end behind a closed one.
+pub(crate) struct Held(Gate);
+
+impl Held {
+    /// Holds whoever reaches a failpoint, from when the server has done what it does at its start.
+    pub(crate) fn at(town: &Town, failpoint: &str) -> Self {
+        town.must_be_well();
+        town.served.kit.kernel().probe().wait().unwrap();
+        Self(town.served.kit.failpoints.pause(failpoint))
+    }
+}
+
+impl Deref for Held {
+    type Target = Gate;
+
+    fn deref(&self) -> &Gate {
+        &self.0
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        self.0.open();
+    }
+}
+
+/// Every operation with each of its routes.
+pub(crate) fn every_route() -> Vec<(&'static Operation, &'static Route)> {
+    let routes = |operation: &'static Operation| {
+        let routes = operation.routes.iter();
+        routes.map(move |route| (operation, route))
+    };
+    OPERATIONS.iter().flat_map(routes).collect()
+}
+
+/// Method and path of every route there is, and of one there is not.
+pub(crate) fn every_door() -> Vec<(&'static str, String)> {
+    let registered = every_route().into_iter().map(|(_, route)| {
+        let method = route.method.as_str();
+        (method, path(route, |_| "nobody".to_owned()))
+    });
+    let open = OPEN.iter().map(|path| ("GET", (*path).to_owned()));
+    let unknown = ["/", "/api", "/api/unknown", "/favicon.ico"];
+    let unknown = unknown.iter().map(|path| ("GET", (*path).to_owned()));
+    let wrong = [
+        ("DELETE", "/health".to_owned()),
+        ("POST", "/mcp".to_owned()),
+    ];
+    registered.chain(open).chain(unknown).chain(wrong).collect()
+}
+
+/// Fills the variable parts of a path by the fields they stand for.
+pub(crate) fn path(route: &Route, value: impl Fn(&str) -> String) -> String {
+    let mut fields = route.fields.iter();
+    let filled = route.path.split('/').map(|part| {
+        if part.starts_with('{') {
+            value(fields.next().expect("a field for every variable part"))
+        } else {
+            part.to_owned()
+        }
+    });
+    filled.collect::<Vec<_>>().join("/")
+}
+
+/// A request to a route with these fields, wherever they belong: path, query or body.
+pub(crate) fn fill(route: &Route, fields: &Map<String, Value>) -> Call {
+    let text = |value: &Value| match value {
+        Value::String(text) => text.replace('/', "%2F"),
+        other => other.to_string(),
+    };
+    let path = path(route, |field| {
+        text(fields.get(field).unwrap_or(&Value::Null))
+    });
+    let rest = || fields.iter().filter(|(name, _)| !in_path(route, name));
+    let method = route.method.as_str();
+    if route.method.has_body() {
+        let body: Map<String, Value> = rest().map(|(k, v)| (k.clone(), v.clone())).collect();
+        return Call::new(method, &path).json(&Value::Object(body));
+    }
+    let query: Vec<String> = rest()
+        .map(|(name, value)| format!("{name}={}", text(value)))
+        .collect();
+    match query.as_slice() {
+        [] => Call::new(method, &path),
+        query => Call::new(method, &format!("{path}?{}", query.join("&"))),
+    }
+}
+
+fn in_path(route: &Route, field: &str) -> bool {
+    route.fields.contains(&field)
+}
+
+/// A good value for each field that some operation cannot do without.
+pub(crate) fn required(operation: &Operation) -> Map<String, Value> {
+    let names = operation.schemas().request["required"].clone();
+    let names = names.as_array().cloned().unwrap_or_default();
+    let filled = names.iter().map(|name| {
+        let name = name.as_str().unwrap();
+        let value = match name {
+            "key" => json!("/srv/new"),
+            "role" => json!("observer"),
+            "program" | "model" => json!("test"),
+            "agent" => json!("Nobody"),
+            "project" => json!("nowhere"),
+            "id" => json!(999_999),
+            // Say here what a good one is.
+            other => panic!("`{}` wants a `{other}`", operation.name),
+        };
+        (name.to_owned(), value)
+    });
+    filled.collect()
+}
