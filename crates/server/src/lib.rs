@@ -147,6 +147,7 @@ impl Server {
         let mut gave_up = self.kernel.gave_up();
         let upkeep = tokio::spawn(upkeep::run(Arc::clone(&self.kernel)));
         let connections_max = connection::within_descriptors(self.settings.connections_max);
+        let kernel = Arc::clone(&self.kernel);
         let (metrics, patience) = (Arc::clone(&self.metrics), self.patience);
         let routes = http::routes(self, hosts);
         let doors = connection::Doors::new(routes, connections_max, patience, metrics);
@@ -155,6 +156,7 @@ impl Server {
                 () = stop => {}
                 _ = gave_up.wait_for(Option::is_some) => {}
             }
+            kernel.end_waits();
         };
         doors.keep_open(listener, socket, ends).await;
         upkeep.abort();

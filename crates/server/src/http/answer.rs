@@ -2,11 +2,14 @@
 
 use axum::body::Body;
 use axum::extract::Request;
-use axum::http::header::{CONTENT_TYPE, ETAG, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE};
+use axum::http::header::{
+    CONTENT_DISPOSITION, CONTENT_TYPE, ETAG, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE,
+};
 use axum::http::{Response as HttpResponse, StatusCode};
 use axum::response::{IntoResponse, Response};
 use comity_kernel::Error;
-use comity_kernel::operation::{Effect, Operation, Outcome, with_secret};
+use comity_kernel::mail::attachment::Base64;
+use comity_kernel::operation::{Bytes, Effect, Operation, Outcome, with_secret};
 use serde_json::Value;
 
 /// An error on its way out: its code's status, and the object every surface shows.
@@ -44,10 +47,26 @@ pub(super) fn done(operation: &Operation, outcome: Outcome) -> Response {
         Some(issued) => with_secret(outcome.answer, &issued.secret.reveal()),
         None => outcome.answer,
     };
+    if let Bytes::Answer(field) = operation.bytes {
+        return bytes(answer.get(field));
+    }
     let mut response = json(status, &answer);
     if let Some(tag) = entity_tag(&answer) {
         response.headers_mut().insert(ETAG, tag);
     }
+    response
+}
+
+/// Hands out bytes as they are: to be kept, never to be shown (S14).
+fn bytes(content: Option<&Value>) -> Response {
+    let content = content.cloned().unwrap_or_default();
+    let content = serde_json::from_value::<Base64>(content);
+    let bytes = content.map(|content| content.bytes().to_vec());
+    let mut response = HttpResponse::new(Body::from(bytes.unwrap_or_default()));
+    let headers = response.headers_mut();
+    let kind = HeaderValue::from_static("application/octet-stream");
+    headers.insert(CONTENT_TYPE, kind);
+    headers.insert(CONTENT_DISPOSITION, HeaderValue::from_static("attachment"));
     response
 }
 

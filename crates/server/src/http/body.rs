@@ -6,8 +6,9 @@ use axum::body::{Body, Bytes};
 use axum::http::HeaderMap;
 use axum::http::header::{CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE};
 use comity_domain::json;
-use comity_domain::limits::REQUEST_BYTES_MAX;
+use comity_domain::limits::{ATTACHMENT_BYTES_MAX, REQUEST_BYTES_MAX};
 use comity_kernel::Error;
+use comity_kernel::mail::attachment::Base64;
 use http_body_util::{BodyExt as _, LengthLimitError, Limited};
 use serde_json::{Map, Value};
 
@@ -17,7 +18,7 @@ pub(super) async fn read(
     body: Body,
     patience: Duration,
 ) -> Result<Map<String, Value>, Error> {
-    let bytes = bytes(headers, body, patience).await?;
+    let bytes = bytes(headers, body, patience, REQUEST_BYTES_MAX).await?;
     if bytes.is_empty() {
         return Ok(Map::new());
     }
@@ -28,19 +29,32 @@ pub(super) async fn read(
     }
 }
 
+/// Reads bytes as they are into the one field of a request.
+pub(super) async fn as_field(
+    field: &str,
+    headers: &HeaderMap,
+    body: Body,
+    patience: Duration,
+) -> Result<Map<String, Value>, Error> {
+    let bytes = bytes(headers, body, patience, ATTACHMENT_BYTES_MAX).await?;
+    let content = serde_json::to_value(Base64::new(bytes.into()))?;
+    Ok([(field.to_owned(), content)].into_iter().collect())
+}
+
 /// Reads a whole body within the bounds of size and time.
 pub(crate) async fn bytes(
     headers: &HeaderMap,
     body: Body,
     patience: Duration,
+    bytes_max: usize,
 ) -> Result<Bytes, Error> {
     let too_large = || Error::TooLarge {
-        bytes_max: REQUEST_BYTES_MAX as u64,
+        bytes_max: bytes_max as u64,
     };
-    if announced(headers).is_some_and(|bytes| bytes > REQUEST_BYTES_MAX as u64) {
+    if announced(headers).is_some_and(|bytes| bytes > bytes_max as u64) {
         return Err(too_large());
     }
-    let whole = Limited::new(body, REQUEST_BYTES_MAX).collect();
+    let whole = Limited::new(body, bytes_max).collect();
     match tokio::time::timeout(patience, whole).await {
         Ok(Ok(whole)) => Ok(whole.to_bytes()),
         Ok(Err(error)) if error.is::<LengthLimitError>() => Err(too_large()),

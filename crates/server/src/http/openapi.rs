@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use axum::http::StatusCode;
 use axum::response::Response;
 use comity_kernel::error::CODES;
-use comity_kernel::operation::{Effect, OPERATIONS, Operation, Route};
+use comity_kernel::operation::{Bytes, Effect, OPERATIONS, Operation, Route};
 use serde_json::{Map, Value, json};
 
 use super::answer;
@@ -66,8 +66,12 @@ fn describe(operation: &Operation, route: &Route, number: usize) -> Value {
     if route.method.has_body()
         && let Value::Object(described) = &mut described
     {
-        let schema = without(&schemas.request, route.fields);
-        let body = json!({ "content": { "application/json": { "schema": schema } } });
+        let body = if matches!(operation.bytes, Bytes::Request(_)) {
+            raw()
+        } else {
+            let schema = without(&schemas.request, route.fields);
+            json!({ "content": { "application/json": { "schema": schema } } })
+        };
         described.insert("requestBody".to_owned(), body);
     }
     described
@@ -150,7 +154,17 @@ fn responses(operation: &Operation) -> Map<String, Value> {
     let tells_whether_new = schema.pointer("/properties/created").is_some();
     let answer = |about: &str| json!({ "description": about, "content": { "application/json": { "schema": schema } } });
     let mut responses = Map::new();
-    responses.insert("200".to_owned(), answer("Done."));
+    let done = match operation.bytes {
+        Bytes::Answer(_) => {
+            let mut raw = raw();
+            if let Value::Object(raw) = &mut raw {
+                raw.insert("description".to_owned(), "The bytes.".into());
+            }
+            raw
+        }
+        _ => answer("Done."),
+    };
+    responses.insert("200".to_owned(), done);
     if operation.effect == Effect::Adds || tells_whether_new {
         responses.insert("201".to_owned(), answer("Created."));
     }
@@ -159,6 +173,11 @@ fn responses(operation: &Operation) -> Map<String, Value> {
         responses.insert(status.to_string(), refusal);
     }
     responses
+}
+
+/// Describes bytes as they are.
+fn raw() -> Value {
+    json!({ "content": { "application/octet-stream": { "schema": {} } } })
 }
 
 /// Adds the token to the answers that hand one over, as `operation::with_secret` does.

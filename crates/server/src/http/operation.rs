@@ -6,8 +6,8 @@ use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::http::request::Parts;
 use axum::response::{IntoResponse as _, Response};
-use comity_domain::limits::ANSWER_TIME_MAX_S;
-use comity_kernel::operation::{Operation, Outcome, Pace, Route};
+use comity_domain::limits::{ANSWER_TIME_MAX_S, WAIT_US_MAX};
+use comity_kernel::operation::{Bytes, Operation, Outcome, Pace, Route};
 use comity_kernel::{Actor, Caller, Error};
 use serde_json::{Map, Value};
 
@@ -86,7 +86,12 @@ async fn carry_out(
     };
     let mut object = if route.method.has_body() {
         request::must_have_no_query(query)?;
-        body::read(&parts.headers, sent, server.patience.body).await?
+        match operation.bytes {
+            Bytes::Request(field) => {
+                body::as_field(field, &parts.headers, sent, server.patience.body).await?
+            }
+            _ => body::read(&parts.headers, sent, server.patience.body).await?,
+        }
     } else {
         request::from_query(operation, query)?
     };
@@ -102,12 +107,19 @@ async fn answered_in_time(
     caller: Caller,
     object: Map<String, Value>,
 ) -> Result<Outcome, Error> {
-    let _turn = server.turn()?;
+    let turn = server.turn()?;
     let call = (operation.call)(&server.kernel, caller, Value::Object(object));
-    if operation.pace == Pace::Long {
-        return call.await;
-    }
-    match tokio::time::timeout(Duration::from_secs(ANSWER_TIME_MAX_S), call).await {
+    let longest = Duration::from_secs(ANSWER_TIME_MAX_S);
+    let longest = match operation.pace {
+        Pace::Quick => longest,
+        Pace::Long => return call.await,
+        Pace::Waits => {
+            // Whoever only waits takes nobody's place.
+            drop(turn);
+            longest + Duration::from_micros(WAIT_US_MAX.unsigned_abs())
+        }
+    };
+    match tokio::time::timeout(longest, call).await {
         Ok(answered) => answered,
         Err(_) if operation.effect.writes() => Err(Error::Indeterminate),
         Err(_) => Err(Error::Busy {

@@ -11,6 +11,7 @@ use axum::http::header::CONTENT_TYPE;
 use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
 use comity_domain::json;
+use comity_domain::limits::REQUEST_BYTES_MAX;
 use rmcp::model::ErrorCode;
 use serde_json::{Value, json};
 
@@ -24,7 +25,7 @@ pub(super) async fn check(request: Request, next: Next, patience: Duration) -> R
         return next.run(request).await;
     }
     let (parts, sent) = request.into_parts();
-    let bytes = match body::bytes(&parts.headers, sent, patience).await {
+    let bytes = match body::bytes(&parts.headers, sent, patience, REQUEST_BYTES_MAX).await {
         Ok(bytes) => bytes,
         Err(error) => return Refusal(error).into_response(),
     };
