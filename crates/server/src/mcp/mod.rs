@@ -11,13 +11,13 @@ mod desk;
 mod handler;
 mod http;
 mod join;
-mod lean;
 mod opening;
 mod profile;
 mod result;
 mod schema;
 mod stdio;
 mod strict;
+mod tool;
 mod tools;
 
 pub use desk::{Answer, Desk, McpCaller};

@@ -4,16 +4,15 @@ use std::sync::Arc;
 
 use comity_domain::{json, suggest};
 use comity_kernel::Error;
-use comity_kernel::operation::{Effect, Operation, Profile, Tool};
+use comity_kernel::operation::{self, Effect, Operation, Profile, Tool, schema_of};
 use rmcp::{ErrorData, model};
-use schemars::JsonSchema;
 use serde_json::{Map, Value};
 
 use super::desk::{Answer, Desk, McpCaller};
 use super::join::Join;
-use super::lean::shortened;
 use super::profile::Profiles;
 use super::schema::lean;
+use super::tool::{self, OwnTool};
 
 /// The tool that is more than one operation.
 const JOIN: &str = "join";
@@ -28,6 +27,8 @@ pub(super) struct Offer {
     profile: Profile,
     /// The operation behind it.
     operation: &'static Operation,
+    /// Its own request, if it has one.
+    own: Option<OwnTool>,
     /// What `tools/list` says about it.
     described: model::Tool,
 }
@@ -91,21 +92,29 @@ impl Offer {
             return None;
         };
         let schemas = operation.schemas();
-        let (about, input) = match name {
-            JOIN => described::<Join>(),
-            _ => (schemas.about.clone(), lean(&schemas.request)),
+        let own = tool::find(name);
+        let (about, input) = match (name, own) {
+            (JOIN, _) => described(schema_of::<Join>()),
+            (_, Some(own)) => described((own.schema)()),
+            (_, None) => (schemas.about.clone(), lean(&schemas.request)),
         };
         let mut described = model::Tool::new(name, about, input)
             .with_title(title(name))
             .with_annotations(hints(operation.effect));
         // A shape of the answer costs more context than it is worth in tools everybody has.
         if profile != Profile::Core {
-            described = described.with_raw_output_schema(Arc::new(lean(&schemas.answer)));
+            let answer = match own {
+                // It may be that of several operations.
+                Some(_) => lean(&Value::Null),
+                None => lean(&schemas.answer),
+            };
+            described = described.with_raw_output_schema(Arc::new(answer));
         }
         Some(Self {
             name,
             profile,
             operation,
+            own,
             described,
         })
     }
@@ -115,19 +124,20 @@ impl Offer {
         if self.name == JOIN {
             return match json::decode(arguments) {
                 Ok(join) => desk.join(caller, join),
-                Err(fault) => {
-                    let refusal = Err(Error::from(fault).to_json());
-                    Box::pin(async { refusal })
-                }
+                Err(fault) => refused(fault.into()),
             };
         }
-        let answer = desk.call(caller, self.operation, arguments);
-        match self.profile {
-            Profile::Core => {
-                let name = self.name;
-                Box::pin(async move { answer.await.map(|answer| shortened(name, answer)) })
+        let Some(own) = self.own else {
+            return desk.call(caller, self.operation, arguments);
+        };
+        let planned =
+            (own.plan)(arguments).and_then(|(name, request)| Ok((operation::find(name)?, request)));
+        match planned {
+            Ok((operation, request)) => {
+                let answer = desk.call(caller, operation, request);
+                Box::pin(async move { answer.await.map(|answer| own.shortened(answer)) })
             }
-            _ => answer,
+            Err(error) => refused(error),
         }
     }
 
@@ -137,12 +147,15 @@ impl Offer {
     }
 }
 
-/// Describes a tool that has a request of its own.
-fn described<T: JsonSchema>() -> (String, Map<String, Value>) {
-    let mut schema = comity_kernel::operation::schema_of::<T>();
+fn refused(error: Error) -> Answer {
+    Box::pin(async move { Err(error.to_json()) })
+}
+
+/// Takes the description out of a request's schema.
+fn described(mut schema: Value) -> (String, Map<String, Value>) {
     let about = schema
         .as_object_mut()
-        .and_then(|schema| schema.remove("description"));
+        .and_then(|it| it.remove("description"));
     let about = about.and_then(|about| about.as_str().map(str::to_owned));
     (about.unwrap_or_default(), lean(&schema))
 }

@@ -1,0 +1,79 @@
+//! Tools that are more than one operation, or say it in fewer words.
+//!
+//! Each has a request of its own, plans one operation from it, and shortens the answer. What others
+//! wrote is set apart as data (S22).
+
+mod acknowledge;
+mod agents;
+mod contacts;
+mod inbox;
+mod lean;
+mod search;
+mod send;
+mod thread;
+mod untrusted;
+
+use comity_domain::json;
+use comity_kernel::Error;
+use comity_kernel::operation::schema_of;
+use schemars::JsonSchema;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use untrusted::Marks;
+
+/// A tool with a request of its own.
+trait Own: JsonSchema + DeserializeOwned {
+    /// The tool's name.
+    const NAME: &'static str;
+
+    /// Says which operation it is this time, and with which request.
+    fn plan(self) -> Result<(&'static str, Value), Error>;
+
+    /// Shortens the answer.
+    fn lean(answer: Value, marks: &Marks) -> Value;
+}
+
+/// A tool with a request of its own, in a table.
+#[derive(Clone, Copy)]
+pub(super) struct OwnTool {
+    /// Its name.
+    pub(super) name: &'static str,
+    /// The schema of its request, with its description.
+    pub(super) schema: fn() -> Value,
+    /// Says which operation it is this time.
+    pub(super) plan: fn(Value) -> Result<(&'static str, Value), Error>,
+    lean: fn(Value, &Marks) -> Value,
+}
+
+impl OwnTool {
+    /// Shortens an answer of this tool.
+    pub(super) fn shortened(&self, answer: Value) -> Value {
+        (self.lean)(answer, &Marks::new())
+    }
+}
+
+const fn own<T: Own>() -> OwnTool {
+    OwnTool {
+        name: T::NAME,
+        schema: schema_of::<T>,
+        plan: |arguments| json::decode::<T>(arguments)?.plan(),
+        lean: T::lean,
+    }
+}
+
+/// Every tool with a request of its own.
+const OWN: [OwnTool; 7] = [
+    own::<agents::ListAgents>(),
+    own::<send::SendMessage>(),
+    own::<inbox::Inbox>(),
+    own::<thread::Thread>(),
+    own::<acknowledge::Acknowledge>(),
+    own::<search::Search>(),
+    own::<contacts::Contacts>(),
+];
+
+/// Finds a tool with a request of its own.
+pub(super) fn find(name: &str) -> Option<OwnTool> {
+    OWN.into_iter().find(|tool| tool.name == name)
+}
