@@ -21,6 +21,9 @@ fn a_thousand_silent_connections_hold_up_nobody() {
     comity_testkit::served::allow_descriptors(2_500);
     let child = child(&json!({ "head_ms": 4_000 }));
     let before = child.descriptors();
+    // Its doors are open when it has answered once.
+    let first = child.call_and_close(&Call::get("/api/projects"));
+    assert_eq!(first.status, 200);
     let begun = Instant::now();
     let mut crowd: Vec<_> = (0..1_000).map(|_| child.connect()).collect();
     // Nobody had to knock twice: a system does that after a second.
