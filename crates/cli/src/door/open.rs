@@ -3,7 +3,6 @@
 use std::time::{Duration, Instant};
 
 use comity_kernel::Error;
-use comity_kernel::actor::IdempotencyKey;
 use comity_kernel::datadir::DataDir;
 use comity_kernel::operation::{Operation, Pace};
 use comity_server::socket;
@@ -13,6 +12,7 @@ use tokio::runtime::Runtime;
 use super::address::{Address, answers};
 use super::embedded::Embedded;
 use super::served::Served;
+use super::tags::Tags;
 use crate::config::Config;
 use crate::failure::Failure;
 use crate::globals::Globals;
@@ -29,7 +29,7 @@ pub(crate) struct Door {
     way: Way,
     data: DataDir,
     timeout: Option<Duration>,
-    key: Option<IdempotencyKey>,
+    tags: Tags,
     runtime: Runtime,
 }
 
@@ -40,7 +40,12 @@ enum Way {
 
 impl Door {
     /// Opens the way that the options and the data directory's locks ask for.
-    pub(crate) fn open(globals: &Globals, data: DataDir, config: &Config) -> Result<Self, Failure> {
+    pub(crate) fn open(
+        globals: &Globals,
+        data: DataDir,
+        config: &Config,
+        tags: Tags,
+    ) -> Result<Self, Failure> {
         let way = match &globals.url {
             Some(url) => Way::Served(Served(by_url(url, &data, globals)?)),
             None => locally(&data, config)?,
@@ -49,7 +54,7 @@ impl Door {
             way,
             data,
             timeout: globals.timeout(),
-            key: globals.key.clone(),
+            tags,
             runtime: runtime()?,
         })
     }
@@ -61,7 +66,7 @@ impl Door {
         operation: &'static Operation,
         request: Value,
     ) -> Result<Value, Failure> {
-        let key = self.key.as_ref();
+        let tags = &self.tags;
         let usual = match operation.pace {
             Pace::Quick => Some(PATIENCE),
             Pace::Long => None,
@@ -69,8 +74,8 @@ impl Door {
         let patience = self.timeout.or(usual);
         let answer = self.within(patience, async {
             match &self.way {
-                Way::Embedded(embedded) => Ok(embedded.call(who, key, operation, request).await?),
-                Way::Served(served) => served.call(who, key, operation, request).await,
+                Way::Embedded(embedded) => Ok(embedded.call(who, tags, operation, request).await?),
+                Way::Served(served) => served.call(who, tags, operation, request).await,
             }
         })?;
         Ok(token_file::keep(answer, &self.data)?)
