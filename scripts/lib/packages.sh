@@ -14,6 +14,9 @@ install_packages() {
     need runuser util-linux
     need mount mount
     need chattr e2fsprogs
+    need python3 python3
+    need npm npm
+    python3 -c "import ensurepip" 2>/dev/null || missing+=(python3-venv)
     postgres_bin >/dev/null || missing+=(postgresql)
     if [ ${#missing[@]} -gt 0 ]; then
         echo "installing: ${missing[*]}"

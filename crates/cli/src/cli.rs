@@ -14,6 +14,7 @@ use crate::commands::{
     init::Init,
     join::Join,
     man::Man,
+    mcp::Mcp,
     project::ProjectCommand,
     serve::Serve,
     status::{Prime, Status},
@@ -43,6 +44,8 @@ enum Command {
     Serve(Serve),
     /// Register in this project, or come back to it, and learn how things stand.
     Join(Join),
+    /// Speak MCP on stdin and stdout for the agent of one client program.
+    Mcp(Mcp),
     /// Show who you are and how things stand.
     Status(Status),
     /// Say who you are and how things stand, for a model's context.
@@ -77,8 +80,8 @@ impl Cli {
     /// Runs the command; a server shows nothing at its end.
     pub(crate) fn run(&self) -> Result<Option<Shown>, Failure> {
         match &self.command {
-            Some(Command::Serve(serve)) => output::start_logging("info", serve.log),
-            _ => output::start_logging("error", LogFormat::Text),
+            Some(Command::Serve(serve)) => output::start_logging("info,rmcp=off", serve.log),
+            _ => output::start_logging("error,rmcp=error", LogFormat::Text),
         }
         let context = || Context::new(&self.globals);
         let Some(command) = &self.command else {
@@ -87,6 +90,7 @@ impl Cli {
         let shown = match command {
             Command::Init(init) => init.run(&self.globals),
             Command::Serve(serve) => return serve.run(&context()?).map(|()| None),
+            Command::Mcp(mcp) => return mcp.run(&context()?).map(|()| None),
             Command::Join(join) => join.run(&context()?),
             Command::Status(status) => status.run(&context()?),
             Command::Prime(prime) => prime.run(&context()?),

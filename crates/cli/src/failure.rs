@@ -12,6 +12,8 @@ const FAILED: u8 = 2;
 pub(crate) struct Failure {
     pub(crate) exit: u8,
     pub(crate) body: Value,
+    /// Whether a server was called that is not there, or went away before it answered.
+    pub(crate) is_away: bool,
 }
 
 impl Failure {
@@ -22,6 +24,7 @@ impl Failure {
         Self {
             exit: code.map_or(FAILED, |code| code.exit),
             body,
+            is_away: false,
         }
     }
 
@@ -37,6 +40,7 @@ impl<E: Into<Error>> From<E> for Failure {
         Self {
             exit: error.code().exit,
             body: error.to_json(),
+            is_away: false,
         }
     }
 }

@@ -6,6 +6,7 @@ use std::time::Duration;
 use clap::Args;
 use clap_complete::ArgValueCandidates;
 use comity_domain::{AgentName, Span};
+use comity_kernel::Error;
 use comity_kernel::actor::IdempotencyKey;
 use comity_kernel::project::ProjectRef;
 
@@ -13,26 +14,20 @@ use crate::parse::text;
 use crate::token_file;
 
 /// The options that every command takes.
-#[derive(Args)]
+#[derive(Args, Clone)]
 #[command(next_help_heading = "Global options")]
 pub(crate) struct Globals {
-    /// The data directory: the nearest `.comity` upwards, else the user's.
-    #[arg(long, global = true, value_name = "DIR", env = "COMITY_DATA")]
+    /// The data directory: the nearest `.comity` upwards, else the user's; also `COMITY_DATA`.
+    #[arg(long, global = true, value_name = "DIR")]
     pub(crate) data: Option<PathBuf>,
-    /// A server to call instead of the data directory's own.
-    #[arg(
-        long,
-        global = true,
-        value_name = "URL",
-        env = "COMITY_URL",
-        hide_env_values = true
-    )]
+    /// A server to call instead of the data directory's own; also `COMITY_URL`.
+    #[arg(long, global = true, value_name = "URL")]
     pub(crate) url: Option<String>,
     /// A PostgreSQL URL that replaces the embedded database; also `COMITY_DATABASE_URL`.
     #[arg(long, global = true, value_name = "URL")]
     pub(crate) database: Option<String>,
-    /// The project's key or slug: that of the current directory unless given.
-    #[arg(long, global = true, value_name = "PROJECT", env = "COMITY_PROJECT",
+    /// The project's key or slug: that of the current directory unless given; also `COMITY_PROJECT`.
+    #[arg(long, global = true, value_name = "PROJECT",
         value_parser = text::<ProjectRef>, add = ArgValueCandidates::new(token_file::projects))]
     pub(crate) project: Option<ProjectRef>,
     /// Act as this agent, with the token in its file; also `COMITY_AS`.
@@ -57,9 +52,38 @@ pub(crate) struct Globals {
 }
 
 impl Globals {
+    /// Takes what is not given from the environment, where an empty variable is none.
+    pub(crate) fn complete(&mut self) -> Result<(), Error> {
+        if self.data.is_none() {
+            self.data = data_variable();
+        }
+        if self.url.is_none() {
+            self.url = variable("COMITY_URL");
+        }
+        if self.project.is_none()
+            && let Some(named) = variable("COMITY_PROJECT")
+        {
+            let named = ProjectRef::parse(named);
+            let named = named.map_err(|rule| Error::invalid("COMITY_PROJECT", rule))?;
+            self.project = Some(named);
+        }
+        Ok(())
+    }
+
     /// Returns how long to wait, if somebody said.
     pub(crate) fn timeout(&self) -> Option<Duration> {
         let micros = self.timeout?.micros();
         Some(Duration::from_micros(micros.unsigned_abs()))
     }
+}
+
+/// Returns a variable of the environment, unless it is empty.
+pub(crate) fn variable(name: &str) -> Option<String> {
+    std::env::var(name).ok().filter(|value| !value.is_empty())
+}
+
+/// Returns the data directory that the environment names, if it does.
+pub(crate) fn data_variable() -> Option<PathBuf> {
+    let named = std::env::var_os("COMITY_DATA").filter(|value| !value.is_empty());
+    named.map(PathBuf::from)
 }

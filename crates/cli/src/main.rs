@@ -7,8 +7,10 @@ mod cli;
 mod commands;
 mod config;
 mod door;
+mod envoy;
 mod failure;
 mod globals;
+mod joining;
 mod output;
 mod parse;
 mod place;
@@ -24,9 +26,13 @@ use clap_complete::CompleteEnv;
 fn main() -> std::process::ExitCode {
     CompleteEnv::with_factory(cli::Cli::command).complete();
     match cli::Cli::try_parse() {
-        Ok(cli) => {
+        Ok(mut cli) => {
             let form = output::Form::of(&cli.globals);
-            output::finish(form, cli.run())
+            let done = match cli.globals.complete() {
+                Ok(()) => cli.run(),
+                Err(error) => Err(error.into()),
+            };
+            output::finish(form, done)
         }
         Err(error) => output::usage(&error),
     }

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use tracing_subscriber::EnvFilter;
 
 use crate::failure::Failure;
-use crate::globals::Globals;
+use crate::globals::{Globals, variable};
 use crate::show::{Look, Shown, harmless, harmless_json};
 
 /// Exit code of a wrong command line.
@@ -145,9 +145,13 @@ pub(crate) enum LogFormat {
     Json,
 }
 
-/// Sends the log to stderr: from this level on, unless `COMITY_LOG` says otherwise.
-pub(crate) fn start_logging(level: &str, format: LogFormat) {
-    let filter = EnvFilter::try_from_env("COMITY_LOG").unwrap_or_else(|_| EnvFilter::new(level));
+/// Sends the log to stderr: what `usual` lets pass, unless `COMITY_LOG` says otherwise of the same.
+///
+/// Of `rmcp` nothing but errors passes, or nothing at all, unless it is named: it logs whole requests.
+pub(crate) fn start_logging(usual: &str, format: LogFormat) {
+    let said = variable("COMITY_LOG").unwrap_or_default();
+    let filter = EnvFilter::try_new(format!("{usual},{said}"));
+    let filter = filter.unwrap_or_else(|_| EnvFilter::new(usual));
     let plain = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
     let log = tracing_subscriber::fmt()
         .with_env_filter(filter)

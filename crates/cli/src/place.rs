@@ -36,13 +36,12 @@ pub(crate) fn key_of(path: &Path) -> Result<ProjectKey, Error> {
     ProjectKey::parse(text).map_err(|rule| Error::invalid("project", rule))
 }
 
-/// Resolves a project that is given as `.` or as a path that begins with it.
+/// Resolves a project that is given as a path: absolute, or relative from `.` on.
+///
+/// Whoever names a worktree or a symlink means the same project as whoever is in it.
 pub(crate) fn named_project(named: &ProjectRef) -> Result<ProjectRef, Error> {
-    let relative = named
-        .split('/')
-        .next()
-        .is_some_and(|first| matches!(first, "." | ".."));
-    if !relative {
+    let first = named.split('/').next();
+    if !first.is_some_and(|first| matches!(first, "" | "." | "..")) {
         return Ok(named.clone());
     }
     reference(&key_of(Path::new(&**named))?)

@@ -11,7 +11,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::config::Config;
-use crate::door::Door;
+use crate::door::{Door, Tags};
 use crate::failure::Failure;
 use crate::globals::Globals;
 use crate::place;
@@ -22,6 +22,7 @@ pub(crate) struct Context<'a> {
     pub(crate) globals: &'a Globals,
     pub(crate) directory: PathBuf,
     pub(crate) config: Config,
+    pub(crate) tags: Tags,
 }
 
 /// Somebody at a door.
@@ -44,6 +45,10 @@ impl<'a> Context<'a> {
             globals,
             directory,
             config,
+            tags: Tags {
+                key: globals.key.clone(),
+                correlation: None,
+            },
         })
     }
 
@@ -64,7 +69,7 @@ impl<'a> Context<'a> {
     /// Opens the door.
     pub(crate) fn door(&self) -> Result<Door, Failure> {
         let data = DataDir::open(&self.directory)?;
-        Door::open(self.globals, data, &self.config)
+        Door::open(self.globals, data, &self.config, self.tags.clone())
     }
 }
 

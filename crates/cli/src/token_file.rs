@@ -9,6 +9,7 @@ use comity_kernel::command::Issued;
 use comity_kernel::datadir::DataDir;
 use serde_json::Value;
 
+use crate::globals::data_variable;
 use crate::place;
 
 /// One agent's token file.
@@ -115,8 +116,7 @@ pub(crate) fn projects() -> Vec<CompletionCandidate> {
 }
 
 fn candidates(part: fn(TokenFile) -> String) -> Vec<CompletionCandidate> {
-    let given = std::env::var_os("COMITY_DATA").map(PathBuf::from);
-    let directory = place::data_directory(given.as_deref()).unwrap_or_default();
+    let directory = place::data_directory(data_variable().as_deref()).unwrap_or_default();
     let mut names: Vec<_> = list(&directory).into_iter().map(part).collect();
     names.sort();
     names.dedup();

@@ -8,7 +8,7 @@ use comity_domain::{AgentName, ProjectKey, TokenSecret};
 use comity_kernel::Error;
 use comity_kernel::project::ProjectRef;
 
-use crate::globals::Globals;
+use crate::globals::{Globals, variable};
 use crate::place;
 use crate::token_file::{self, TokenFile};
 
@@ -36,9 +36,8 @@ pub(crate) fn choose(globals: &Globals, directory: &Path) -> Result<Who, Error> 
     if let Some(name) = named(globals)? {
         return by_name(&name);
     }
-    if let Some(token) = variable("COMITY_TOKEN") {
-        let token = TokenSecret::parse(token.trim());
-        return token.map(Who::Token).ok_or(Error::Unauthorized);
+    if let Some(token) = token_given()? {
+        return Ok(Who::Token(token));
     }
     if std::io::stdin().is_terminal() {
         return Ok(Who::Operator);
@@ -57,6 +56,12 @@ pub(crate) fn named(globals: &Globals) -> Result<Option<AgentName>, Error> {
     parsed
         .transpose()
         .map_err(|rule| Error::invalid("COMITY_AS", rule))
+}
+
+/// Returns the token that the environment holds.
+pub(crate) fn token_given() -> Result<Option<TokenSecret>, Error> {
+    let parse = |token: String| TokenSecret::parse(token.trim()).ok_or(Error::Unauthorized);
+    variable("COMITY_TOKEN").map(parse).transpose()
 }
 
 /// Tells whether the operator's right may be used: said so, or sitting at the terminal.
@@ -132,10 +137,6 @@ fn is_slug_of(slug: &str, wanted: &str) -> bool {
     };
     let number = rest.strip_prefix('-').unwrap_or_default();
     rest.is_empty() || (!number.is_empty() && number.chars().all(|c| c.is_ascii_digit()))
-}
-
-fn variable(name: &str) -> Option<String> {
-    std::env::var(name).ok().filter(|value| !value.is_empty())
 }
 
 #[cfg(test)]

@@ -11,6 +11,12 @@ mod commands;
 mod doors;
 #[path = "suite/identity.rs"]
 mod identity;
+#[path = "suite/mcp.rs"]
+mod mcp;
+#[path = "suite/mcp_client.rs"]
+mod mcp_client;
+#[path = "suite/mcp_join.rs"]
+mod mcp_join;
 #[path = "suite/output.rs"]
 mod output;
 #[path = "suite/place.rs"]

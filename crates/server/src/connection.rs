@@ -20,6 +20,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio::time::Sleep;
 
 use crate::Patience;
+use crate::health::open_descriptors;
 use crate::http::Peer;
 use crate::metrics::Metrics;
 
@@ -29,8 +30,8 @@ const DRAIN: Duration = Duration::from_secs(2);
 const HEAD_BYTES_MAX: usize = 64 * 1_024;
 /// Header lines of a request.
 const HEADERS_MAX: usize = 64;
-/// Descriptors for everything that is no connection: the database, the archive, the log.
-const DESCRIPTORS_RESERVED: u64 = 128;
+/// Descriptors that stay free beside connections; where there are few, a tenth of them (D10).
+const DESCRIPTORS_FREE_MIN: u64 = 100;
 /// Callers that may wait to be let in; one more would knock again only after a second.
 const KNOCKING_MAX: i32 = 4_096;
 /// How long accepting rests when there are no descriptors left (D10).
@@ -188,7 +189,9 @@ pub(crate) fn within_descriptors(connections_max: usize) -> usize {
     let Some(descriptors) = getrlimit(Resource::Nofile).current else {
         return connections_max;
     };
-    let rest = descriptors.saturating_sub(DESCRIPTORS_RESERVED);
+    let in_use = open_descriptors().unwrap_or_default();
+    let free = DESCRIPTORS_FREE_MIN.min(descriptors / 10);
+    let rest = descriptors.saturating_sub(in_use + free);
     connections_max
         .min(usize::try_from(rest).unwrap_or(usize::MAX))
         .max(1)

@@ -12,6 +12,11 @@ use tokio::net::UnixListener;
 /// Bytes of a path that still fits a socket's address, with its end.
 const PATH_BYTES_MAX: usize = 107;
 
+/// How the name of a directory begins that is made for a socket.
+const PREFIX: &str = "comity-";
+/// Letters behind it.
+const RANDOM_LETTERS: usize = 12;
+
 /// Opens the socket; whoever holds `serve.lock` may replace what a dead server left.
 pub fn bind(data: &DataDir) -> io::Result<UnixListener> {
     let place = place(data);
@@ -44,13 +49,20 @@ pub fn locate(data: &DataDir) -> PathBuf {
 /// Removes the socket; only its server may.
 pub fn remove(data: &DataDir) {
     let socket = locate(data);
-    for path in [socket, place(data)] {
-        let ours = std::fs::symlink_metadata(&path)
+    for path in [&socket, &place(data)] {
+        let ours = std::fs::symlink_metadata(path)
             .is_ok_and(|found| found.file_type().is_socket() || found.is_file());
         if ours {
             // Gone already is just as well; in the way it shows when binding.
-            let _ = std::fs::remove_file(&path);
+            let _ = std::fs::remove_file(path);
         }
+    }
+    if let Some(directory) = socket
+        .parent()
+        .filter(|directory| is_made_for_it(directory))
+    {
+        // With something in it, it is not ours alone.
+        let _ = std::fs::remove_dir(directory);
     }
 }
 
@@ -63,8 +75,17 @@ fn short_path() -> io::Result<PathBuf> {
     let runtime = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from);
     let runtime = runtime.filter(|path| path.is_absolute());
     let base = runtime.unwrap_or_else(std::env::temp_dir);
-    let name = format!("comity-{}", to_hex(&Ambient::system().random::<6>()));
+    let name = format!("{PREFIX}{}", to_hex(&Ambient::system().random::<6>()));
     make_private(&base.join(name)).map(|directory| directory.join("comity.sock"))
+}
+
+/// Tells whether a directory was made by [`short_path`].
+fn is_made_for_it(directory: &Path) -> bool {
+    let name = directory.file_name().and_then(|name| name.to_str());
+    let random = name.and_then(|name| name.strip_prefix(PREFIX));
+    random.is_some_and(|random| {
+        random.len() == RANDOM_LETTERS && random.bytes().all(|byte| byte.is_ascii_hexdigit())
+    })
 }
 
 fn make_private(path: &Path) -> io::Result<PathBuf> {
@@ -92,9 +113,15 @@ mod tests {
             assert_eq!(mode & 0o777, 0o600);
             // What a dead server left is replaced.
             drop(listener);
+            let left = locate(&data);
             bind(&data).unwrap();
+            let replaced = locate(&data);
             remove(&data);
             assert!(!locate(&data).exists(), "{name}");
+            for socket in [left, replaced] {
+                let directory = socket.parent().unwrap();
+                assert_eq!(directory.exists(), directory == data.path(), "{socket:?}");
+            }
         }
     }
 }

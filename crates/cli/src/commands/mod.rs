@@ -11,6 +11,7 @@ pub(crate) mod health;
 pub(crate) mod init;
 pub(crate) mod join;
 pub(crate) mod man;
+pub(crate) mod mcp;
 pub(crate) mod paging;
 pub(crate) mod project;
 pub(crate) mod serve;

@@ -139,7 +139,7 @@ fn announce(form: Form, addr: SocketAddr, data: &DataDir, token: &Path) {
 }
 
 /// Ends at the first SIGTERM or SIGINT; a second one ends the process at once (fault 10).
-fn stop_signal() -> std::io::Result<impl Future<Output = ()> + Send + 'static> {
+pub(super) fn stop_signal() -> std::io::Result<impl Future<Output = ()> + Send + 'static> {
     let mut terminate = signal(SignalKind::terminate())?;
     let mut interrupt = signal(SignalKind::interrupt())?;
     Ok(async move {

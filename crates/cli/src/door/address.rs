@@ -57,7 +57,11 @@ impl Address {
 
     /// Says that nobody answers there.
     pub(super) fn away(&self, error: &dyn std::error::Error) -> Failure {
-        Failure::unusable(format!("the server at {self} cannot be reached: {error}"))
+        let what = format!("the server at {self} cannot be reached: {error}");
+        Failure {
+            is_away: true,
+            ..Failure::unusable(what)
+        }
     }
 }
 

@@ -1,6 +1,6 @@
 //! The kernel in this process, with the right to its data directory.
 
-use comity_kernel::actor::{Actor, Caller, IdempotencyKey};
+use comity_kernel::actor::{Actor, Caller};
 use comity_kernel::ambient::Ambient;
 use comity_kernel::datadir::{DataDir, Hold};
 use comity_kernel::operation::{Operation, with_secret};
@@ -8,6 +8,7 @@ use comity_kernel::options::Sharing;
 use comity_kernel::{Error, Kernel};
 use serde_json::{Value, json};
 
+use super::tags::Tags;
 use crate::config::Config;
 use crate::who::Who;
 
@@ -50,7 +51,7 @@ impl Embedded {
     pub(super) async fn call(
         &self,
         who: &Who,
-        key: Option<&IdempotencyKey>,
+        tags: &Tags,
         operation: &'static Operation,
         request: Value,
     ) -> Result<Value, Error> {
@@ -59,8 +60,9 @@ impl Embedded {
             Who::Token(token) => self.kernel.authenticate(&token.reveal()).await?.answer,
         };
         let caller = Caller {
-            key: key.cloned(),
-            ..Caller::from(actor)
+            actor,
+            key: tags.key.clone(),
+            correlation: tags.correlation.clone(),
         };
         let outcome = (operation.call)(&self.kernel, caller, request).await;
         let outcome = outcome.map_err(|error| error.numbered(&Ambient::system()))?;

@@ -1,13 +1,16 @@
 //! The one way to an operation: the database itself, the socket of its server, or a URL.
 //!
 //! `open` decides between them. `embedded` opens the kernel in this process, `served` speaks HTTP
-//! to an `address`, and `request` writes a request from what the registry says of an operation.
+//! to an `address`, `request` writes a request from what the registry says of an operation, and `tags`
+//! are what calls carry beside it.
 
 mod address;
 mod embedded;
 mod open;
 mod request;
 mod served;
+mod tags;
 
 pub(crate) use embedded::Embedded;
 pub(crate) use open::{Door, runtime};
+pub(crate) use tags::Tags;

@@ -4,7 +4,6 @@ use std::time::{Duration, Instant};
 
 use comity_domain::limits::WAIT_US_MAX;
 use comity_kernel::Error;
-use comity_kernel::actor::IdempotencyKey;
 use comity_kernel::datadir::DataDir;
 use comity_kernel::operation::{Operation, Pace};
 use comity_server::socket;
@@ -14,6 +13,7 @@ use tokio::runtime::Runtime;
 use super::address::{Address, answers};
 use super::embedded::Embedded;
 use super::served::Served;
+use super::tags::Tags;
 use crate::config::Config;
 use crate::failure::Failure;
 use crate::globals::Globals;
@@ -32,7 +32,7 @@ pub(crate) struct Door {
     way: Way,
     data: DataDir,
     timeout: Option<Duration>,
-    key: Option<IdempotencyKey>,
+    tags: Tags,
     runtime: Runtime,
 }
 
@@ -43,7 +43,12 @@ enum Way {
 
 impl Door {
     /// Opens the way that the options and the data directory's locks ask for.
-    pub(crate) fn open(globals: &Globals, data: DataDir, config: &Config) -> Result<Self, Failure> {
+    pub(crate) fn open(
+        globals: &Globals,
+        data: DataDir,
+        config: &Config,
+        tags: Tags,
+    ) -> Result<Self, Failure> {
         let way = match &globals.url {
             Some(url) => Way::Served(Served(by_url(url, &data, globals)?)),
             None => locally(&data, config)?,
@@ -52,7 +57,7 @@ impl Door {
             way,
             data,
             timeout: globals.timeout(),
-            key: globals.key.clone(),
+            tags,
             runtime: runtime()?,
         })
     }
@@ -64,7 +69,7 @@ impl Door {
         operation: &'static Operation,
         request: Value,
     ) -> Result<Value, Failure> {
-        let key = self.key.as_ref();
+        let tags = &self.tags;
         let usual = match operation.pace {
             Pace::Quick => Some(PATIENCE),
             Pace::Waits => Some(PATIENCE + LONGEST_WAIT),
@@ -73,8 +78,8 @@ impl Door {
         let patience = self.timeout.or(usual);
         let answer = self.within(patience, async {
             match &self.way {
-                Way::Embedded(embedded) => Ok(embedded.call(who, key, operation, request).await?),
-                Way::Served(served) => served.call(who, key, operation, request).await,
+                Way::Embedded(embedded) => Ok(embedded.call(who, tags, operation, request).await?),
+                Way::Served(served) => served.call(who, tags, operation, request).await,
             }
         })?;
         Ok(token_file::keep(answer, &self.data)?)

@@ -1,7 +1,6 @@
 //! A server, spoken to in HTTP.
 
 use comity_kernel::Error;
-use comity_kernel::actor::IdempotencyKey;
 use comity_kernel::operation::{self, Operation, Route};
 use http_body_util::{BodyExt as _, Full, Limited};
 use hyper::Request;
@@ -15,6 +14,7 @@ use tokio::net::{TcpStream, UnixStream};
 
 use super::address::Address;
 use super::request::{Wire, route_of, write};
+use super::tags::Tags;
 use crate::failure::Failure;
 use crate::token_file;
 use crate::who::Who;
@@ -30,7 +30,7 @@ impl Served {
     pub(super) async fn call(
         &self,
         who: &Who,
-        key: Option<&IdempotencyKey>,
+        tags: &Tags,
         operation: &'static Operation,
         request: Value,
     ) -> Result<Value, Failure> {
@@ -42,7 +42,7 @@ impl Served {
             self.fill_in(who, route, &mut request).await?;
         }
         let wire = write(route, request)?;
-        match self.exchange(Some(who), key, wire).await? {
+        match self.exchange(Some(who), tags, wire).await? {
             (200..300, answer) => Ok(answer),
             (_, error) => Err(Failure::answered(error)),
         }
@@ -55,7 +55,7 @@ impl Served {
             target: "/health".to_owned(),
             body: None,
         };
-        let (_, answer) = self.exchange(who, None, wire).await?;
+        let (_, answer) = self.exchange(who, &Tags::default(), wire).await?;
         match answer.get("status") {
             Some(_) => Ok(answer),
             None => Err(Failure::answered(answer)),
@@ -75,7 +75,7 @@ impl Served {
             return Ok(());
         }
         let wire = write(route_of(operation::find("orient")?)?, Map::new())?;
-        let (200..300, me) = self.exchange(Some(who), None, wire).await? else {
+        let (200..300, me) = self.exchange(Some(who), &Tags::default(), wire).await? else {
             // Not an agent: the path stays incomplete, which is said where it is written.
             return Ok(());
         };
@@ -95,10 +95,10 @@ impl Served {
     async fn exchange(
         &self,
         who: Option<&Who>,
-        key: Option<&IdempotencyKey>,
+        tags: &Tags,
         wire: Wire,
     ) -> Result<(u16, Value), Failure> {
-        let request = self.request(who, key, wire)?;
+        let request = self.request(who, tags, wire)?;
         let away = |error| self.0.away(&error);
         match &self.0 {
             Address::Socket(path) => {
@@ -115,7 +115,7 @@ impl Served {
     fn request(
         &self,
         who: Option<&Who>,
-        key: Option<&IdempotencyKey>,
+        tags: &Tags,
         wire: Wire,
     ) -> Result<Request<Full<Bytes>>, Failure> {
         let (host, prefix) = match &self.0 {
@@ -129,8 +129,11 @@ impl Served {
             .uri(format!("{prefix}{}", wire.target))
             .header(HOST, host)
             .header(CONTENT_TYPE, "application/json");
-        if let Some(key) = key {
+        if let Some(key) = &tags.key {
             request = request.header("Idempotency-Key", &**key);
+        }
+        if let Some(trace) = &tags.correlation {
+            request = request.header("traceparent", &**trace);
         }
         if let Some(bearer) = self.bearer(who)? {
             request = request.header(AUTHORIZATION, bearer);

@@ -131,3 +131,13 @@ pub(crate) fn answer(output: &Output) -> Result<Value, (i32, Value)> {
         serde_json::from_str(error).unwrap(),
     ))
 }
+
+/// Every agent's token.
+pub(crate) fn tokens(place: &Place) -> Vec<String> {
+    let projects = std::fs::read_dir(place.data().join("agents")).unwrap();
+    let files = projects.flat_map(|project| std::fs::read_dir(project.unwrap().path()).unwrap());
+    files
+        .map(|file| std::fs::read_to_string(file.unwrap().path()).unwrap())
+        .map(|token| token.trim().to_owned())
+        .collect()
+}

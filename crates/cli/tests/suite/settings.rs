@@ -135,3 +135,23 @@ fn a_linked_worktree_uses_the_main_ones_directory_and_project() {
     let explained = run_in(&linked, &base, &["config", "explain"]);
     assert_eq!(explained["data"], json!(linked.join(".comity")));
 }
+
+#[test]
+fn empty_variables_are_none() {
+    let place = Place::new();
+    let mut command = place.command(&["join", "--operator", "--json"]);
+    for name in [
+        "COMITY_PROJECT",
+        "COMITY_URL",
+        "COMITY_AS",
+        "COMITY_TOKEN",
+        "COMITY_LOG",
+    ] {
+        command.env(name, "");
+    }
+    let joined = answer(&command.output().unwrap()).unwrap();
+    assert_eq!(joined["created"], true);
+    let mut command = place.command(&["status", "--json"]);
+    let wrong = command.env("COMITY_PROJECT", " ").output().unwrap();
+    assert_eq!(answer(&wrong).unwrap_err().0, 3);
+}

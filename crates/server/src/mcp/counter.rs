@@ -1,7 +1,7 @@
 //! The server's own desk: tools answered by the kernel in this process.
 
 use comity_domain::ProjectKey;
-use comity_kernel::actor::{Caller, IdempotencyKey};
+use comity_kernel::actor::Caller;
 use comity_kernel::command::Issued;
 use comity_kernel::operation::{self, Operation};
 use comity_kernel::project::{EnsureProject, ProjectRef};
@@ -11,7 +11,6 @@ use serde_json::{Value, json};
 use super::desk::{Answer, Desk, McpCaller};
 use super::join::Join;
 use crate::Server;
-use crate::http::traceparent;
 
 /// Answers for whoever the credential of the HTTP request says.
 pub(crate) struct Counter(pub(crate) Server);
@@ -97,10 +96,7 @@ async fn run(
         .ok_or(Error::Unauthorized)?;
     let _turn = server.turn()?;
     let mut who = plain(caller)?;
-    if let Some(key) = &caller.key {
-        let rule = |rule| Error::invalid("_meta.comity/idempotency_key", rule);
-        who = who.with_key(IdempotencyKey::parse(key.as_str()).map_err(rule)?);
-    }
+    who.key = caller.idempotency_key()?;
     let answered = (operation.call)(&server.kernel, who, request).await;
     if let (Err(Error::Unauthorized), Some(token)) = (&answered, actor.token()) {
         server.known.forget(token);
@@ -129,6 +125,6 @@ fn plain(caller: &McpCaller) -> Result<Caller, Error> {
         .get::<Actor>()
         .ok_or(Error::Unauthorized)?;
     let mut who = Caller::from(actor.clone());
-    who.correlation = caller.correlation.as_deref().and_then(traceparent);
+    who.correlation = caller.trace();
     Ok(who)
 }

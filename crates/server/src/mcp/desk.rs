@@ -5,12 +5,15 @@ use std::pin::Pin;
 
 use axum::http::Extensions;
 use axum::http::request::Parts;
+use comity_kernel::Error;
+use comity_kernel::actor::{Correlation, IdempotencyKey};
 use comity_kernel::operation::Operation;
 use rmcp::RoleServer;
 use rmcp::service::RequestContext;
 use serde_json::Value;
 
 use super::join::Join;
+use crate::http::traceparent;
 
 /// The `_meta` key under which a client gives its idempotency key.
 const KEY: &str = "comity/idempotency_key";
@@ -45,6 +48,17 @@ pub struct McpCaller {
 }
 
 impl McpCaller {
+    /// Returns the idempotency key as the kernel takes it.
+    pub fn idempotency_key(&self) -> Result<Option<IdempotencyKey>, Error> {
+        let key = self.key.as_deref().map(IdempotencyKey::parse).transpose();
+        key.map_err(|rule| Error::invalid(format!("_meta.{KEY}"), rule))
+    }
+
+    /// Returns the trace the call is part of; a text that names none is passed over.
+    pub fn trace(&self) -> Option<Correlation> {
+        self.correlation.as_deref().and_then(traceparent)
+    }
+
     /// Reads what `context` carries.
     pub(super) fn of(context: &RequestContext<RoleServer>) -> Self {
         let parts = context.extensions.get::<Parts>();

@@ -1,17 +1,19 @@
-//! A transport whose first message is a request.
+//! A transport that begins with requests only.
 
 use rmcp::RoleServer;
-use rmcp::model::{ClientJsonRpcMessage, ServerJsonRpcMessage};
+use rmcp::model::{
+    ClientJsonRpcMessage, ClientRequest, GetMeta as _, ProtocolVersion, ServerJsonRpcMessage,
+};
 use rmcp::transport::Transport;
 
-/// Drops what comes before the first request.
+/// Drops what is no request until one has settled how the connection is used.
 ///
-/// rmcp ends a connection that opens with a notification or a response. Such a line is somebody's
-/// mistake, and no reason to leave an agent without its tools.
+/// rmcp ends a connection when a notification or a response comes before that. Such a line is
+/// somebody's mistake, and no reason to leave an agent without its tools.
 pub(super) struct Opening<T> {
     /// The transport underneath.
     inner: T,
-    /// Whether a request has come.
+    /// Whether it is settled.
     opened: bool,
 }
 
@@ -38,8 +40,11 @@ impl<T: Transport<RoleServer>> Transport<RoleServer> for Opening<T> {
     async fn receive(&mut self) -> Option<ClientJsonRpcMessage> {
         loop {
             let message = self.inner.receive().await?;
-            self.opened |= matches!(message, ClientJsonRpcMessage::Request(_));
             if self.opened {
+                return Some(message);
+            }
+            if let ClientJsonRpcMessage::Request(request) = &message {
+                self.opened = settles(&request.request);
                 return Some(message);
             }
             tracing::debug!("dropped a message before the first request");
@@ -48,5 +53,21 @@ impl<T: Transport<RoleServer>> Transport<RoleServer> for Opening<T> {
 
     async fn close(&mut self) -> Result<(), T::Error> {
         self.inner.close().await
+    }
+}
+
+/// Tells whether rmcp leaves its opening with this request; others it answers and stays.
+fn settles(request: &ClientRequest) -> bool {
+    match request {
+        ClientRequest::InitializeRequest(_) => true,
+        ClientRequest::PingRequest(_) | ClientRequest::DiscoverRequest(_) => false,
+        other => {
+            let meta = other.get_meta();
+            let version = meta.protocol_version();
+            version.is_some_and(|version| ProtocolVersion::KNOWN_VERSIONS.contains(&version))
+                && meta
+                    .missing_required_keys(&ProtocolVersion::V_2026_07_28)
+                    .is_empty()
+        }
     }
 }
