@@ -342,6 +342,27 @@ fn named(name: Option<String>, elsewhere: Option<String>) -> String {
     }
 }
 
+/// Counts what an agent has not read, and what waits for its acknowledgement.
+pub(crate) fn waiting(read: &mut impl Read, agent: AgentId) -> Result<(i64, i64), StoreError> {
+    read.one(
+        "select (select count(*) from recipient where agent_id = ?1 and read_at is null),
+            (select count(*) from recipient
+             where agent_id = ?1 and ack_required = 1 and acked_at is null)",
+        params![agent],
+        |row| Ok((row.take()?, row.take()?)),
+    )
+}
+
+/// Counts what the agents of a project have not read.
+pub(crate) fn unread_in(read: &mut impl Read, project: ProjectId) -> Result<i64, StoreError> {
+    read.one(
+        "select count(*) from recipient r join agent a on a.id = r.agent_id
+         where a.project_id = ?1 and r.read_at is null",
+        params![project],
+        Row::take,
+    )
+}
+
 /// Returns the project of a message.
 pub(super) const fn project_of(message: &Message) -> ProjectId {
     ProjectId::new(message.project_id)

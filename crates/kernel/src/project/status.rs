@@ -7,6 +7,7 @@ use super::table::{self, Project, ProjectRef};
 use crate::actor::{Actor, Party};
 use crate::agent;
 use crate::error::Error;
+use crate::mail;
 use crate::query::Query;
 use crate::tx::Snapshot;
 
@@ -28,6 +29,8 @@ pub struct ProjectStatus {
     pub agents: i64,
     /// How many of its agents are retired.
     pub agents_retired: i64,
+    /// How many messages its agents have not read.
+    pub unread: i64,
 }
 
 impl Query for ProjectStatusQuery {
@@ -38,10 +41,12 @@ impl Query for ProjectStatusQuery {
     fn run(&self, actor: &Actor, snapshot: &mut Snapshot<'_>) -> Result<ProjectStatus, Error> {
         let project = table::resolve(snapshot, actor, self.project.as_ref())?;
         let (agents, agents_retired) = agent::table::counts(snapshot, project.id)?;
+        let unread = mail::table::unread_in(snapshot, project.id)?;
         Ok(ProjectStatus {
             project,
             agents,
             agents_retired,
+            unread,
         })
     }
 }
