@@ -7,6 +7,7 @@ use comity_domain::AgentName;
 use comity_kernel::agent::RegisterAgent;
 use comity_kernel::ambient::Ambient;
 use comity_kernel::failpoint::Failpoints;
+use comity_kernel::mail::SendMessage;
 use comity_kernel::project::EnsureProject;
 use comity_kernel::store::recording::{Recorder, Transaction};
 use comity_kernel::token::CreateToken;
@@ -19,6 +20,8 @@ use serde_json::json;
 pub(crate) const PROJECT: &str = "/srv/bench";
 /// A project that only readers look at, so that what they read stays as it is.
 pub(crate) const QUIET: &str = "/srv/quiet";
+/// The agent that all messages are for.
+pub(crate) const READER: &str = "Reader";
 /// Callers that wait for their answers side by side.
 pub(crate) const CALLERS: usize = 64;
 
@@ -40,6 +43,10 @@ pub(crate) fn make(mut options: Options) -> Vec<Actor> {
         let project: EnsureProject = request(&json!({ "key": key }));
         run(&kernel, project);
     }
+    let reader: RegisterAgent = request(&json!({
+        "project": PROJECT, "name": READER, "program": "bench", "model": "none",
+    }));
+    run(&kernel, reader);
     let make_caller = |_| {
         let token: CreateToken = request(&json!({ "role": "operator" }));
         let made = run(&kernel, token).token;
@@ -87,10 +94,10 @@ impl SqliteBase {
 }
 
 /// Runs the commands one by one, each in a transaction of its own, and writes their SQL down.
-pub(crate) fn record(
+pub(crate) fn record<C: Command + Clone>(
     mut options: Options,
     callers: &[Actor],
-    commands: &[RegisterAgent],
+    commands: &[C],
 ) -> Vec<Transaction> {
     let recorder = Recorder::default();
     let tomorrow = ManualClock::default();
@@ -102,12 +109,51 @@ pub(crate) fn record(
     let kernel = Kernel::open(options).expect("the kernel opens");
     for (command, caller) in commands.iter().zip(callers.iter().cycle()) {
         let ticket = kernel.execute(caller.clone().into(), command.clone());
-        ticket.wait().expect("the agent is registered");
+        ticket.wait().expect("it is done");
     }
     kernel.stop();
     let script = recorder.take();
     assert_eq!(script.len(), commands.len(), "a transaction for each");
     script
+}
+
+/// Messages as agents write them: a subject, and a body of some eighty words.
+pub(crate) fn messages(count: usize) -> Vec<SendMessage> {
+    (0..count).map(message).collect()
+}
+
+/// The `nth` message.
+pub(crate) fn message(nth: usize) -> SendMessage {
+    request(&message_json(nth))
+}
+
+/// The `nth` message as it is sent over HTTP.
+pub(crate) fn message_json(nth: usize) -> serde_json::Value {
+    const WORDS: [&str; 16] = [
+        "parser",
+        "tokenizer",
+        "tests",
+        "green",
+        "login",
+        "form",
+        "lease",
+        "merge",
+        "branch",
+        "src/auth/mod.rs",
+        "review",
+        "please",
+        "failing",
+        "since",
+        "commit",
+        "deploy",
+    ];
+    let word = |at: usize| WORDS[(nth * 7 + at * at) % WORDS.len()];
+    let body: Vec<String> = (0..80)
+        .map(|at| format!("{}{}", word(at), if at % 9 == 0 { nth } else { at }))
+        .collect();
+    json!({
+        "project": PROJECT, "to": [READER], "subject": format!("{} {} TKT-{nth}", word(1), word(2)), "body": body.join(" "),
+    })
 }
 
 /// Requests for agents that have nothing special about them.

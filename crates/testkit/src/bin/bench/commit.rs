@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use comity_kernel::store::recording::Transaction;
-use comity_kernel::{Kernel, Options};
+use comity_kernel::{Command, Kernel, Options};
 use tempfile::TempDir;
 
 use crate::Wanted;
@@ -26,10 +26,30 @@ const SINGLE_TURN: usize = 50;
 
 /// 64 callers that register agents, against the same statements in transactions of 64.
 pub(crate) fn concurrent(wanted: &Wanted) -> Vec<Row> {
-    let runs = Runs::new(wanted, MANY);
-    let pairs = Pairs::measure(|| {
+    let note = format!(
+        "{MANY} agents registered by {CALLERS} callers; SQLite, synchronous=FULL; the floor is \
+         the same statements in transactions of {CALLERS}"
+    );
+    let pairs = many_callers(wanted, MANY, agents);
+    vec![Row::compared(
+        "commit",
+        "/s",
+        &pairs,
+        Target::AtLeast(0.5),
+        note,
+    )]
+}
+
+/// Lets 64 callers run commands of a kind, and issues the same statements by hand.
+pub(crate) fn many_callers<C: Command + Clone>(
+    wanted: &Wanted,
+    count: usize,
+    make: fn(usize) -> Vec<C>,
+) -> Pairs {
+    let runs = Runs::new(wanted, &make(count));
+    Pairs::measure(|| {
         let (kernel, hand) = runs.open();
-        let (mut commands, mut took) = (agents(MANY), [Duration::ZERO; 2]);
+        let (mut commands, mut took) = (make(count), [Duration::ZERO; 2]);
         for turn in runs.script.chunks(TURN) {
             let rest = commands.split_off(turn.len());
             took[0] += run_all(&kernel, &runs.base.callers, commands);
@@ -41,22 +61,33 @@ pub(crate) fn concurrent(wanted: &Wanted) -> Vec<Row> {
             took[1] += started.elapsed();
         }
         assert_eq!(hand.head(), end_of(&runs.script));
-        (per_second(MANY, took[0]), per_second(MANY, took[1]))
-    });
-    let note = format!(
-        "{MANY} agents registered by {CALLERS} callers; SQLite, synchronous=FULL; the floor is \
-         the same statements in transactions of {CALLERS}"
-    );
-    let target = Target::AtLeast(0.5);
-    vec![Row::compared("commit", "/s", &pairs, target, note)]
+        (per_second(count, took[0]), per_second(count, took[1]))
+    })
 }
 
 /// One caller's p50, against that of the same statements in a transaction each.
 pub(crate) fn single(wanted: &Wanted) -> Vec<Row> {
-    let runs = Runs::new(wanted, FEW);
-    let pairs = Pairs::measure(|| {
+    let note = format!("p50 of {FEW} agents registered one after the other; SQLite");
+    let pairs = one_caller(wanted, FEW, agents);
+    vec![Row::compared(
+        "commit_single",
+        "us",
+        &pairs,
+        Target::AtMost(2.0),
+        note,
+    )]
+}
+
+/// Runs commands of a kind one after the other, and issues the same statements by hand.
+pub(crate) fn one_caller<C: Command + Clone>(
+    wanted: &Wanted,
+    count: usize,
+    make: fn(usize) -> Vec<C>,
+) -> Pairs {
+    let runs = Runs::new(wanted, &make(count));
+    Pairs::measure(|| {
         let (kernel, hand) = runs.open();
-        let (mut commands, mut took) = (agents(FEW), [Vec::new(), Vec::new()]);
+        let (mut commands, mut took) = (make(count), [Vec::new(), Vec::new()]);
         for turn in runs.script.chunks(SINGLE_TURN) {
             let rest = commands.split_off(turn.len());
             took[0].extend(run_each(&kernel, &runs.base.callers, commands));
@@ -70,25 +101,22 @@ pub(crate) fn single(wanted: &Wanted) -> Vec<Row> {
         }
         let [kernel, floor] = took;
         (p50_us(kernel), p50_us(floor))
-    });
-    let note = format!("p50 of {FEW} agents registered one after the other; SQLite");
-    let target = Target::AtMost(2.0);
-    vec![Row::compared("commit_single", "us", &pairs, target, note)]
+    })
 }
 
 /// What both rows start from; the directory goes with it.
-struct Runs {
-    base: SqliteBase,
-    script: Vec<Transaction>,
+pub(crate) struct Runs {
+    pub(crate) base: SqliteBase,
+    pub(crate) script: Vec<Transaction>,
     _directory: TempDir,
 }
 
 impl Runs {
-    fn new(wanted: &Wanted, count: usize) -> Self {
+    pub(crate) fn new<C: Command + Clone>(wanted: &Wanted, commands: &[C]) -> Self {
         let directory = TempDir::new_in(&wanted.directory).expect("a directory");
         let base = SqliteBase::new(directory.path());
         let recorded = Options::sqlite(base.copy("recorded.db"));
-        let script = record(recorded, &base.callers, &agents(count));
+        let script = record(recorded, &base.callers, commands);
         Self {
             base,
             script,
@@ -97,7 +125,7 @@ impl Runs {
     }
 
     /// Opens a fresh base twice: with the kernel and by hand.
-    fn open(&self) -> (Arc<Kernel>, Hand) {
+    pub(crate) fn open(&self) -> (Arc<Kernel>, Hand) {
         let options = Options::sqlite(self.base.copy("kernel.db"));
         let kernel = Kernel::open(options).expect("the kernel opens");
         let hand = Hand::open(&self.base.copy("floor.db"));
@@ -112,7 +140,7 @@ pub(crate) fn per_second(count: usize, took: Duration) -> f64 {
     count / took.as_secs_f64()
 }
 
-fn p50_us(mut took: Vec<Duration>) -> f64 {
+pub(crate) fn p50_us(mut took: Vec<Duration>) -> f64 {
     took.sort();
     took[took.len() / 2].as_secs_f64() * 1e6
 }

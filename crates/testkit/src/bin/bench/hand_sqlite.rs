@@ -95,13 +95,21 @@ impl Hand {
     }
 }
 
-/// The statements of all commands, then the last move of the head.
+/// The statements of all commands, then what is indexed of them, then the last move of the head.
 pub(crate) fn statements(script: &[Transaction]) -> impl Iterator<Item = &Statement> {
     let commands = script.iter().flat_map(|transaction| &transaction.commands);
-    let head = script.last().map(|transaction| &transaction.outside);
+    let ends = script.iter().map(|transaction| &transaction.outside);
+    // Each transaction moved the head at its end; together they move it once.
+    let indexed = ends
+        .filter_map(|end| end.split_last())
+        .flat_map(|(_, indexed)| indexed);
+    let head = script
+        .last()
+        .and_then(|transaction| transaction.outside.last());
     commands
         .flat_map(|command| &command.statements)
-        .chain(head.into_iter().flatten())
+        .chain(indexed)
+        .chain(head)
 }
 
 /// Returns where the log ends when the whole script was issued.

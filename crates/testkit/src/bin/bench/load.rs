@@ -5,8 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use comity_kernel::agent::RegisterAgent;
-use comity_kernel::{Actor, Kernel};
+use comity_kernel::{Actor, Command, Kernel};
 use tokio::runtime::{Builder, Runtime};
 use tokio::task::JoinSet;
 
@@ -15,12 +14,12 @@ use crate::base::{named, some_agent};
 /// Shares the commands out and runs them; returns how long that took.
 ///
 /// The callers are tasks of one thread, as in the server.
-pub(crate) fn run_all(
+pub(crate) fn run_all<C: Command>(
     kernel: &Arc<Kernel>,
     callers: &[Actor],
-    commands: Vec<RegisterAgent>,
+    commands: Vec<C>,
 ) -> Duration {
-    let mut lanes: Vec<Vec<RegisterAgent>> = callers.iter().map(|_| Vec::new()).collect();
+    let mut lanes: Vec<Vec<C>> = callers.iter().map(|_| Vec::new()).collect();
     for (nth, command) in commands.into_iter().enumerate() {
         lanes[nth % callers.len()].push(command);
     }
@@ -32,7 +31,7 @@ pub(crate) fn run_all(
             tasks.spawn(async move {
                 for command in lane {
                     let ticket = kernel.execute(caller.clone().into(), command);
-                    ticket.await.expect("the agent is registered");
+                    ticket.await.expect("it is done");
                 }
             });
         }
@@ -42,15 +41,15 @@ pub(crate) fn run_all(
 }
 
 /// Runs the commands one by one on this thread; returns how long each took.
-pub(crate) fn run_each(
+pub(crate) fn run_each<C: Command>(
     kernel: &Kernel,
     callers: &[Actor],
-    commands: Vec<RegisterAgent>,
+    commands: Vec<C>,
 ) -> Vec<Duration> {
     let timed = |(command, caller): (_, &Actor)| {
         let started = Instant::now();
         let ticket = kernel.execute(caller.clone().into(), command);
-        ticket.wait().expect("the agent is registered");
+        ticket.wait().expect("it is done");
         started.elapsed()
     };
     commands

@@ -12,12 +12,15 @@ mod base;
 mod commit;
 mod hand_postgres;
 mod hand_sqlite;
+mod http;
 mod load;
+mod mail;
 mod pairs;
 mod postgres;
 mod readers;
 mod row;
 mod server;
+mod wire;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -50,7 +53,7 @@ struct Group {
     measure: fn(&Wanted) -> Vec<Row>,
 }
 
-const GROUPS: [Group; 6] = [
+const GROUPS: [Group; 11] = [
     Group {
         rows: &["commit"],
         measure: commit::concurrent,
@@ -70,6 +73,26 @@ const GROUPS: [Group; 6] = [
     Group {
         rows: &["readers"],
         measure: readers::readers,
+    },
+    Group {
+        rows: &["http_read"],
+        measure: http::read,
+    },
+    Group {
+        rows: &["mail_send", "mail_send_single"],
+        measure: mail::sends,
+    },
+    Group {
+        rows: &["mail_http_8", "mail_http_64"],
+        measure: http::sends,
+    },
+    Group {
+        rows: &["mail_inbox"],
+        measure: mail::inbox,
+    },
+    Group {
+        rows: &["mail_search", "mail_search_newest"],
+        measure: mail::search,
     },
     Group {
         rows: &["start", "memory"],

@@ -28,6 +28,8 @@ pub(crate) struct Row {
 pub(crate) enum Target {
     AtLeast(f64),
     AtMost(f64),
+    /// It is told, not judged.
+    Reported,
 }
 
 impl fmt::Display for Target {
@@ -35,6 +37,7 @@ impl fmt::Display for Target {
         match self {
             Self::AtLeast(bound) => write!(f, ">= {bound}"),
             Self::AtMost(bound) => write!(f, "<= {bound}"),
+            Self::Reported => f.write_str("-"),
         }
     }
 }
@@ -89,6 +92,7 @@ impl Row {
         match self.target {
             Target::AtLeast(bound) => judged >= bound,
             Target::AtMost(bound) => judged <= bound,
+            Target::Reported => true,
         }
     }
 
