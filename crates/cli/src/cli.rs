@@ -8,17 +8,21 @@ use crate::commands::{
     call::Call,
     completions::Completions,
     config::ConfigCommand,
+    contact::ContactCommand,
     doctor::Doctor,
     fleet,
     health::Health,
     init::Init,
     join::Join,
+    mail::MailCommand,
     man::Man,
     mcp::Mcp,
     project::ProjectCommand,
+    search::Search,
     serve::Serve,
     status::{Prime, Status},
     token::TokenCommand,
+    wait::Wait,
 };
 use crate::failure::Failure;
 use crate::globals::Globals;
@@ -56,6 +60,16 @@ enum Command {
     /// Agents: who works in a project.
     #[command(subcommand)]
     Agent(AgentCommand),
+    /// Mail between agents and with the operator.
+    #[command(subcommand)]
+    Mail(MailCommand),
+    /// Wait for mail that is not read.
+    Wait(Wait),
+    /// Find messages by their words.
+    Search(Search),
+    /// Contacts: who may write to whom.
+    #[command(subcommand)]
+    Contact(ContactCommand),
     /// Tokens of operators and observers.
     #[command(subcommand)]
     Token(TokenCommand),
@@ -96,6 +110,10 @@ impl Cli {
             Command::Prime(prime) => prime.run(&context()?),
             Command::Project(project) => project.run(&context()?),
             Command::Agent(agent) => agent.run(&context()?),
+            Command::Mail(mail) => return mail.run(&context()?),
+            Command::Wait(wait) => wait.run(&context()?),
+            Command::Search(search) => search.run(&context()?),
+            Command::Contact(contact) => contact.run(&context()?),
             Command::Token(token) => token.run(&context()?),
             Command::Call(call) => call.run(&context()?),
             Command::Health(health) => health.run(&context()?),

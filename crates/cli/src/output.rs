@@ -118,6 +118,17 @@ pub(crate) fn say(text: &str) {
     let _ = writeln!(stdout, "{text}").and_then(|()| stdout.flush());
 }
 
+/// Writes bytes as they are, for a file or a program.
+pub(crate) fn bytes(bytes: &[u8]) -> Result<(), Failure> {
+    let mut stdout = std::io::stdout().lock();
+    match stdout.write_all(bytes).and_then(|()| stdout.flush()) {
+        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => Err(Failure::unusable(
+            format!("stdout cannot be written: {error}"),
+        )),
+        _ => Ok(()),
+    }
+}
+
 /// Prints one line of warning beside the answer.
 pub(crate) fn warn(text: &str) {
     let mut stderr = anstream::stderr().lock();

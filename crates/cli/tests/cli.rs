@@ -11,6 +11,12 @@ mod commands;
 mod doors;
 #[path = "suite/identity.rs"]
 mod identity;
+#[path = "suite/mail.rs"]
+mod mail;
+#[path = "suite/mail_wait.rs"]
+mod mail_wait;
+#[path = "suite/mail_words.rs"]
+mod mail_words;
 #[path = "suite/mcp.rs"]
 mod mcp;
 #[path = "suite/mcp_client.rs"]
@@ -21,6 +27,8 @@ mod mcp_join;
 mod output;
 #[path = "suite/place.rs"]
 mod place;
+#[path = "suite/post.rs"]
+mod post;
 #[path = "suite/settings.rs"]
 mod settings;
 

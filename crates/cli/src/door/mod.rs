@@ -1,10 +1,12 @@
 //! The one way to an operation: the database itself, the socket of its server, or a URL.
 //!
 //! `open` decides between them. `embedded` opens the kernel in this process, `served` speaks HTTP
-//! to an `address`, `request` writes a request from what the registry says of an operation, and `tags`
-//! are what calls carry beside it.
+//! to an `address`, `request` writes a request from what the registry says of an operation, `carry`
+//! sends it, `content` is its body, and `tags` are what calls carry beside it.
 
 mod address;
+mod carry;
+mod content;
 mod embedded;
 mod open;
 mod request;

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use comity_domain::limits::WAIT_US_MAX;
 use comity_kernel::Error;
 use comity_kernel::datadir::DataDir;
-use comity_kernel::operation::{Operation, Pace};
+use comity_kernel::operation::{Bytes, Operation, Pace};
 use comity_server::socket;
 use serde_json::Value;
 use tokio::runtime::Runtime;
@@ -69,7 +69,11 @@ impl Door {
         operation: &'static Operation,
         request: Value,
     ) -> Result<Value, Failure> {
-        let tags = &self.tags;
+        let mut tags = self.tags.clone();
+        if let Bytes::Request(_) = operation.bytes {
+            // Bytes are kept by their hash, once; one key may go with many of them.
+            tags.key = None;
+        }
         let usual = match operation.pace {
             Pace::Quick => Some(PATIENCE),
             Pace::Waits => Some(PATIENCE + LONGEST_WAIT),
@@ -78,8 +82,10 @@ impl Door {
         let patience = self.timeout.or(usual);
         let answer = self.within(patience, async {
             match &self.way {
-                Way::Embedded(embedded) => Ok(embedded.call(who, tags, operation, request).await?),
-                Way::Served(served) => served.call(who, tags, operation, request).await,
+                Way::Embedded(embedded) => {
+                    Ok(embedded.call(who, &tags, operation, request).await?)
+                }
+                Way::Served(served) => served.call(who, &tags, operation, request).await,
             }
         })?;
         Ok(token_file::keep(answer, &self.data)?)

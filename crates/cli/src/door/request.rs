@@ -5,14 +5,16 @@ use comity_kernel::operation::{Method, Operation, Route};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::{Map, Value};
 
+use super::content::Content;
+
 /// A request on its way to a server.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Wire {
     pub(super) method: &'static str,
     /// The path with its query.
     pub(super) target: String,
-    /// The body as JSON, where the method has one.
-    pub(super) body: Option<String>,
+    /// The body, where the method has one.
+    pub(super) body: Content,
 }
 
 /// Returns the route of an operation that clients use.
@@ -40,10 +42,10 @@ pub(super) fn write(route: &Route, request: Map<String, Value>) -> Result<Wire, 
         }
     }
     let body = if route.method.has_body() {
-        Some(Value::Object(rest).to_string())
+        Content::Json(Value::Object(rest).to_string())
     } else {
         write_query(&mut target, &rest);
-        None
+        Content::Nothing
     };
     Ok(Wire {
         method: Method::as_str(route.method),
@@ -109,7 +111,7 @@ mod tests {
             Wire {
                 method: "DELETE",
                 target: "/api/agents/Blue?project=%2Fsrv%2Fa%20b".to_owned(),
-                body: None,
+                body: Content::Nothing,
             }
         );
         let request = json!({ "project": "/srv/日", "name": "x", "grace": null });
@@ -118,7 +120,7 @@ mod tests {
             Wire {
                 method: "PATCH",
                 target: "/api/projects/%2Fsrv%2F%E6%97%A5".to_owned(),
-                body: Some("{\"name\":\"x\"}".to_owned()),
+                body: Content::Json("{\"name\":\"x\"}".to_owned()),
             }
         );
         let mut target = String::new();

@@ -2,25 +2,21 @@
 
 use comity_kernel::Error;
 use comity_kernel::operation::{self, Operation, Route};
-use http_body_util::{BodyExt as _, Full, Limited};
+use http_body_util::Full;
 use hyper::Request;
 use hyper::body::Bytes;
-use hyper::client::conn::http1;
 use hyper::header::{AUTHORIZATION, CONTENT_TYPE, HOST, HeaderValue};
-use hyper_util::rt::TokioIo;
 use serde_json::{Map, Value};
-use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpStream, UnixStream};
 
 use super::address::Address;
+use super::carry::send;
+use super::content::{self, Content};
 use super::request::{Wire, route_of, write};
 use super::tags::Tags;
 use crate::failure::Failure;
 use crate::token_file;
 use crate::who::Who;
-
-/// The largest answer that is taken in.
-const ANSWER_BYTES_MAX: usize = 64 << 20;
 
 /// A server at an address.
 pub(super) struct Served(pub(super) Address);
@@ -41,9 +37,12 @@ impl Served {
         if let Who::Token(_) = who {
             self.fill_in(who, route, &mut request).await?;
         }
-        let wire = write(route, request)?;
+        let bytes = Content::of_bytes(operation, &request)?;
+        let asked = content::asked(operation, &request);
+        let mut wire = write(route, request)?;
+        wire.body = bytes.unwrap_or(wire.body);
         match self.exchange(Some(who), tags, wire).await? {
-            (200..300, answer) => Ok(answer),
+            (200..300, answer) => Ok(content::answer(operation, asked, answer)),
             (_, error) => Err(Failure::answered(error)),
         }
     }
@@ -53,7 +52,7 @@ impl Served {
         let wire = Wire {
             method: "GET",
             target: "/health".to_owned(),
-            body: None,
+            body: Content::Nothing,
         };
         let (_, answer) = self.exchange(who, &Tags::default(), wire).await?;
         match answer.get("status") {
@@ -128,7 +127,7 @@ impl Served {
             .method(wire.method)
             .uri(format!("{prefix}{}", wire.target))
             .header(HOST, host)
-            .header(CONTENT_TYPE, "application/json");
+            .header(CONTENT_TYPE, wire.body.kind());
         if let Some(key) = &tags.key {
             request = request.header("Idempotency-Key", &**key);
         }
@@ -138,7 +137,7 @@ impl Served {
         if let Some(bearer) = self.bearer(who)? {
             request = request.header(AUTHORIZATION, bearer);
         }
-        let body = Full::from(wire.body.unwrap_or_default());
+        let body = Full::from(wire.body.into_bytes());
         request
             .body(body)
             .map_err(|error| Failure::unusable(format!("the request cannot be sent: {error}")))
@@ -158,35 +157,4 @@ impl Served {
         bearer.set_sensitive(true);
         Ok(Some(bearer))
     }
-}
-
-async fn send<S>(
-    stream: S,
-    request: Request<Full<Bytes>>,
-    server: &Address,
-) -> Result<(u16, Value), Failure>
-where
-    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
-{
-    let (mut sender, connection) = http1::handshake(TokioIo::new(stream))
-        .await
-        .map_err(|error| server.away(&error))?;
-    let driving = tokio::spawn(connection);
-    let exchange = async {
-        let response = sender.send_request(request).await;
-        let response = response.map_err(|error| server.away(&error))?;
-        let status = response.status().as_u16();
-        let body = Limited::new(response.into_body(), ANSWER_BYTES_MAX);
-        let body = body.collect().await;
-        let body = body.map_err(|error| server.away(&*error))?.to_bytes();
-        match serde_json::from_slice(&body) {
-            Ok(answer @ Value::Object(_)) => Ok((status, answer)),
-            _ => Err(Failure::unusable(format!(
-                "the server at {server} answered {status} without JSON; is it Comity?"
-            ))),
-        }
-    };
-    let answer = exchange.await;
-    driving.abort();
-    answer
 }

@@ -1,9 +1,17 @@
-//! What people see: tables, entities, times, and text that cannot harm a terminal.
+//! What people see: tables, entities, messages, times, and text that cannot harm a terminal.
 
 mod ago;
+mod conversation;
+mod field;
 mod harmless;
+mod letter;
+pub(crate) mod listing;
 mod view;
+mod words;
 
 pub(crate) use ago::ago;
+pub(crate) use conversation::{conversation, summary};
+pub(crate) use field::{field, names};
 pub(crate) use harmless::{harmless, harmless_json};
+pub(crate) use letter::letter;
 pub(crate) use view::{Column, Look, Shown, View};

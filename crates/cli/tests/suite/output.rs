@@ -215,7 +215,7 @@ fn a_list_is_plain_columns_and_an_entity_is_lines() {
 }
 
 /// Runs one line of shell on a terminal of its own.
-fn on_a_terminal(place: &Place, line: &str) -> String {
+pub(crate) fn on_a_terminal(place: &Place, line: &str) -> String {
     let data = place.data();
     let line = format!("{COMITY} --data {} {line}", data.display());
     let mut terminal = Command::new("script");
