@@ -26,7 +26,7 @@ pub(crate) use address::find_agent;
 
 pub use acknowledge::Acknowledge;
 pub use attachment::{GetAttachment, PutAttachment};
-pub use deliver::{SentMessage, Skipped};
+pub use deliver::{AttachmentRef, SentMessage, Skipped};
 pub use forward::Forward;
 pub use get::GetMessage;
 pub use inbox::Inbox;

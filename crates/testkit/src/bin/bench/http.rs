@@ -127,8 +127,9 @@ pub(crate) fn serve(kernel: &Arc<Kernel>) -> (SocketAddr, String) {
             let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
             said.send(listener.local_addr().expect("an address"))
                 .expect("somebody waits");
-            let served = server.serve(listener, None, std::future::pending()).await;
-            served.expect("it serves");
+            let for_ever = std::future::pending();
+            let ended = server.serve(listener, None, for_ever).await;
+            ended.expect("it serves");
         });
     });
     (heard.recv().expect("it listens"), secret.reveal())
