@@ -30,6 +30,9 @@ pub struct Golden {
     pub events: Vec<Written>,
     /// The rows of its projected tables: integers, texts and nulls; blobs as `{"hex": …}`.
     pub tables: BTreeMap<String, Vec<serde_json::Value>>,
+    /// What it indexed of each message, which is off the log: number, tokens of the subject, of the
+    /// body. No token stands more than 256 times in a message here, so none was skipped.
+    pub words: BTreeMap<i64, [Vec<String>; 2]>,
 }
 
 /// One event, as text.
@@ -64,7 +67,17 @@ impl Golden {
 
     /// Writes the statements that fill a fresh database of the old schema with the old rows.
     pub fn rows_as_sql(&self, engine: Engine) -> String {
-        let parents_first = ["project", "agent", "agent_capability", "token"];
+        let parents_first = [
+            "project",
+            "agent",
+            "agent_capability",
+            "token",
+            "contact",
+            "message",
+            "recipient",
+            "thread_member",
+            "message_attachment",
+        ];
         let known = |table: &String| parents_first.contains(&table.as_str());
         assert!(
             self.tables.keys().all(known),
@@ -82,10 +95,13 @@ impl Golden {
                     values.join(", ")
                 )
             });
+        let words = self.words.iter();
+        let words = words.map(|(id, words)| words_as_sql(*id, words, engine));
         let events = self.events.iter().map(|event| event.as_sql(engine));
         let head = "update log_head set seq = (select max(seq) from event),
             hash = (select hash from event order by seq desc limit 1);\n";
-        rows.chain(events).chain([head.to_owned()]).collect()
+        let rows = rows.chain(words).chain(events);
+        rows.chain([head.to_owned()]).collect()
     }
 }
 
@@ -114,6 +130,24 @@ impl Written {
             hex(&self.hash),
         )
     }
+}
+
+/// The row of the index of words, in the notation of either engine.
+fn words_as_sql(message: i64, [subject, body]: &[Vec<String>; 2], engine: Engine) -> String {
+    if engine == Engine::Sqlite {
+        let (subject, body) = (subject.join(" "), body.join(" "));
+        return format!(
+            "insert into message_text (rowid, subject, body) values ({message}, '{subject}', '{body}');\n"
+        );
+    }
+    let subjects = subject.iter().zip(1..);
+    let subjects = subjects.map(|(token, at)| format!("{token}:{at}A"));
+    // A place stays free between the two.
+    let bodies = body.iter().zip(subject.len() + 2..);
+    let bodies = bodies.map(|(token, at)| format!("{token}:{at}"));
+    let vector: Vec<_> = subjects.chain(bodies).collect();
+    let vector = vector.join(" ");
+    format!("insert into message_text (message_id, tokens) values ({message}, '{vector}');\n")
 }
 
 type Insert<'a> = (&'a str, String, Vec<serde_json::Value>);
@@ -155,13 +189,7 @@ pub fn write() -> String {
 /// Does everything that leaves an event, at least once.
 fn scenario(kit: &Kit) {
     let call = |name: &str, request: serde_json::Value| {
-        let operation = operation::find(name).expect("an operation");
-        let caller = Caller::from(Actor::OPERATOR)
-            .with_correlation(Correlation::parse("golden \"é\"").expect("a correlation"));
-        let answer = (operation.call)(kit.kernel(), caller, request);
-        let runtime = tokio::runtime::Builder::new_current_thread().build();
-        runtime.expect("a runtime").block_on(answer).expect("done");
-        kit.clock.advance_us(1_234_567);
+        call(kit, &Actor::OPERATOR, name, request);
     };
     call(
         "ensure_project",
@@ -195,9 +223,93 @@ fn scenario(kit: &Kit) {
         "update_agent",
         json!({ "agent": "blue", "project": "web", "capabilities": ["go"], "rights": [] }),
     );
+    mail(kit);
     call("rotate_token", json!({ "agent": 1 }));
     call("revoke_token", json!({ "id": 1 }));
     call("retire_agent", json!({ "agent": 1, "reason": "done" }));
+}
+
+/// The part of the scenario that is mail: between two agents, the operator and another project.
+fn mail(kit: &Kit) {
+    let agent = |project: &str, name: &str, policy: &str| {
+        let agent = json!({
+            "project": project, "name": name, "program": "p", "model": "m", "contact_policy": policy,
+        });
+        let token = call(kit, &Actor::OPERATOR, "register_agent", agent).issued;
+        let token = token.expect("a token").secret.reveal();
+        let actor = kit.kernel().authenticate(&token).wait();
+        actor.expect("an actor").answer
+    };
+    let (red, gray) = (
+        agent("web", "Red", "contacts"),
+        agent("web", "Gray", "open"),
+    );
+    agent("project", "Far", "open");
+    let operator = &Actor::OPERATOR;
+    for (who, name, request) in [
+        (&gray, "put_attachment", json!({ "content": "aGVsbG8=" })),
+        (
+            &gray,
+            "request_contact",
+            json!({ "agent": "Red", "reason": "the merge's" }),
+        ),
+        (
+            &red,
+            "answer_contact",
+            json!({ "id": 1, "answer": "refuse" }),
+        ),
+        (&gray, "request_contact", json!({ "agent": "Red" })),
+        (
+            operator,
+            "answer_contact",
+            json!({ "id": 1, "answer": "approve", "until": "2100-01-01T00:00:00Z" }),
+        ),
+        (
+            &gray,
+            "send_message",
+            json!({
+                "to": ["Red", "operator"], "cc": ["Blue"], "bcc": ["Far@project", "Gray"], "importance": "urgent",
+                "subject": "The plan: été, 日本", "body": "two\nlines, *it's* the plan", "topic": "T-1",
+                "ack_required": true,
+                "attachments": [{ "sha256": HELLO, "name": "é.txt" }, { "sha256": HELLO, "name": "b" }],
+            }),
+        ),
+        (&red, "read_messages", json!({ "ids": [1] })),
+        (
+            &red,
+            "acknowledge",
+            json!({ "ids": [1], "note": "will do" }),
+        ),
+        (operator, "acknowledge", json!({ "ids": [1] })),
+        (&red, "reply", json!({ "id": 1, "body": "yes" })),
+        (
+            operator,
+            "send_message",
+            json!({ "project": "project", "to": ["*"], "subject": "all", "body": "b" }),
+        ),
+        (
+            &gray,
+            "forward",
+            json!({ "id": 2, "to": ["operator"], "note": "fyi" }),
+        ),
+    ] {
+        call(kit, who, name, request);
+    }
+}
+
+/// The SHA-256 of `hello`.
+const HELLO: &str = "2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824";
+
+/// Calls an operation as somebody, and lets some time pass.
+fn call(kit: &Kit, who: &Actor, name: &str, request: serde_json::Value) -> operation::Outcome {
+    let operation = operation::find(name).expect("an operation");
+    let correlation = Correlation::parse("golden \"é\"").expect("a correlation");
+    let caller = Caller::from(who.clone()).with_correlation(correlation);
+    let answer = (operation.call)(kit.kernel(), caller, request);
+    let runtime = tokio::runtime::Builder::new_current_thread().build();
+    let outcome = runtime.expect("a runtime").block_on(answer);
+    kit.clock.advance_us(1_234_567);
+    outcome.unwrap_or_else(|error| panic!("{name}: {error}"))
 }
 
 /// Asks for the whole database.
@@ -221,8 +333,23 @@ impl Query for Whole {
                 .map(written)
                 .collect(),
             tables,
+            words: words(snapshot)?,
         })
     }
+}
+
+/// Reads the index of words as SQLite shows it, word by word.
+fn words(read: &mut impl Read) -> Result<BTreeMap<i64, [Vec<String>; 2]>, StoreError> {
+    let mut words: BTreeMap<i64, [Vec<String>; 2]> = BTreeMap::new();
+    let sql = "select doc, col, term from message_word order by doc, col, \"offset\"";
+    read.each(sql, &[], &mut |mut row| {
+        let (doc, col): (i64, String) = (row.take()?, row.take()?);
+        let [subject, body] = words.entry(doc).or_default();
+        let field = if col == "subject" { subject } else { body };
+        field.push(row.take()?);
+        Ok(())
+    })?;
+    Ok(words)
 }
 
 fn rows(read: &mut impl Read, sql: &'static str) -> Result<Vec<serde_json::Value>, StoreError> {

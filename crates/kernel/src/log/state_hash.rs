@@ -59,19 +59,23 @@ pub const PROJECTED: [(&str, &str); 9] = [
     ),
 ];
 
-/// Tables that are not projections: the log itself, and what upkeep writes.
-pub const OFF_LOG: [&str; 11] = [
+/// Tables that are not projections: the log itself, the index of words, and what upkeep writes.
+pub const OFF_LOG: [&str; 6] = [
     "blob",
     "event",
     "idempotency",
     "log_head",
     "message_text",
+    "presence",
+];
+
+/// Tables that SQLite's full-text search adds for itself, and the one that shows its words.
+pub const OFF_LOG_SQLITE: [&str; 5] = [
     "message_text_config",
     "message_text_data",
     "message_text_docsize",
     "message_text_idx",
     "message_word",
-    "presence",
 ];
 
 /// Hashes the projected tables: their names, and their rows as JSON arrays, one a line.

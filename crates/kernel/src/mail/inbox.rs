@@ -168,6 +168,10 @@ pub(super) fn whose(
 ) -> Result<Owner, Error> {
     let own = own_box(actor);
     let Some(named) = named else {
+        // A project that is named must be there, though nothing else is looked for in it (S20).
+        if project.is_some() {
+            project_table::resolve(read, actor, project)?;
+        }
         return Ok(own);
     };
     let meant = sender(read, actor, project, named)?;

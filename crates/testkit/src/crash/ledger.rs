@@ -8,13 +8,14 @@ use comity_kernel::actor::Party;
 use comity_kernel::agent::ListAgents;
 use comity_kernel::doctor::Findings;
 use comity_kernel::log::{Recorded, table};
+use comity_kernel::mail::Inbox;
 use comity_kernel::project::ListProjects;
 use comity_kernel::token::ListTokens;
 use comity_kernel::tx::{Read as _, Snapshot};
 use comity_kernel::{Actor, Error, Kernel, Options, Query, Ticket};
 use serde_json::{Value, json};
 
-use super::{Done, PATIENCE, PROJECT};
+use super::{Done, KEEPER, PATIENCE, PROJECT};
 use crate::kit::request;
 
 /// Waits for an answer, and fails the test rather than wait for ever.
@@ -33,7 +34,8 @@ pub fn wait<T>(ticket: Ticket<T>) -> Result<T, Error> {
 pub struct Ledger {
     /// The places in the log of each order's events, by correlation.
     pub events: BTreeMap<String, Vec<i64>>,
-    /// How often each order is found in the lists of agents, projects and tokens.
+    /// How often each order is found in the lists of agents, projects and tokens, and in the
+    /// operator's box.
     pub listed: BTreeMap<String, usize>,
     /// The log's end.
     pub head: i64,
@@ -80,9 +82,14 @@ impl Ledger {
             "the head is not the log's end"
         );
         let findings = kernel.doctor(scratch).expect("the doctor can look");
+        let mail = delivered(kernel, &events);
+        let mut listed = listed(kernel);
+        for id in mail {
+            *listed.entry(id).or_default() += 1;
+        }
         Self {
             events,
-            listed: listed(kernel),
+            listed,
             head,
             findings,
         }
@@ -167,6 +174,42 @@ fn listed(kernel: &Kernel) -> BTreeMap<String, usize> {
         *listed.entry(mark).or_default() += 1;
     }
     listed
+}
+
+/// Returns the orders whose message is in the operator's box, in its order, which must be that of
+/// the log; the keeper's box must hold the same (C1, C3).
+fn delivered(kernel: &Kernel, events: &BTreeMap<String, Vec<i64>>) -> Vec<String> {
+    let operators = inbox(kernel, "operator").expect("the operator's box");
+    let places = operators.iter().filter_map(|id| events.get(id)?.first());
+    assert!(places.is_sorted(), "a box out of order: {operators:?}");
+    match inbox(kernel, KEEPER) {
+        Some(keepers) => assert_eq!(keepers, operators),
+        // Where there is no keeper yet, messages are for the operator alone.
+        None => assert!(!events.contains_key("setup-keeper")),
+    }
+    operators
+}
+
+/// Reads the subjects in a box, the oldest first.
+fn inbox(kernel: &Kernel, owner: &str) -> Option<Vec<String>> {
+    let mut subjects = Vec::new();
+    let mut after = Some("0".to_owned());
+    while let Some(from) = after.take() {
+        let project = (owner != "operator").then_some(PROJECT);
+        let inbox: Inbox = request(&json!({
+            "agent": owner, "project": project, "order": "oldest", "detail": "none",
+            "limit": 500, "after": from,
+        }));
+        let page = match wait(kernel.query(Actor::OPERATOR, inbox)) {
+            Ok(page) => page.answer,
+            Err(Error::NotFound { .. }) => return None,
+            Err(error) => panic!("{error}"),
+        };
+        let items = page.items.into_iter();
+        subjects.extend(items.map(|entry| entry.message.subject));
+        after = page.next;
+    }
+    Some(subjects)
 }
 
 /// Reads the log from its beginning to its end, in one snapshot.

@@ -3,7 +3,7 @@
 //! A [`Harness`] feeds the program `driver` with a seeded stream of orders from several callers,
 //! each order with its own idempotency key. It kills the program, starts it again and repeats
 //! whatever was not answered. At the end a [`Ledger`] of the database must agree with every answer:
-//! nothing lost, nothing doubled (B1, C2, fault 9).
+//! nothing lost, nothing doubled, each message in its boxes once and in order (B1, C1, C2, C3, fault 9).
 //!
 //! Read in this order: `target`, `workload`, `process`, `harness`, `ledger`.
 

@@ -47,6 +47,13 @@ impl Order {
         Self::new(id, "register_agent", request, 2)
     }
 
+    /// Sends a message to the operator and to others.
+    pub fn message(id: &str, others: &[&str]) -> Self {
+        let to = [others, &["operator"]].concat();
+        let request = json!({ "project": PROJECT, "to": to, "subject": id, "body": "word" });
+        Self::new(id, "send_message", request, 1)
+    }
+
     fn new(id: &str, op: &'static str, request: Value, events: usize) -> Self {
         Self {
             caller: 0,
@@ -95,7 +102,7 @@ impl Workload {
     pub fn next(&mut self, caller: usize) -> Order {
         self.made += 1;
         let id = format!("c{caller}-{}", self.made);
-        let order = match self.dice.below(10) {
+        let order = match self.dice.below(13) {
             // Nothing but the key keeps these from being done twice.
             0..5 => Order::register(&id, None),
             5 | 6 => {
@@ -107,6 +114,7 @@ impl Workload {
                 let project = json!({ "key": format!("/srv/{id}"), "name": id });
                 Order::new(&id, "ensure_project", project, 1)
             }
+            9..12 => Order::message(&id, &[KEEPER]),
             _ => Order {
                 events: 0,
                 refused_with: Some("name_taken"),

@@ -72,6 +72,13 @@ impl Call {
         self.header("Content-Type", "application/json")
     }
 
+    /// Sets a body of bytes as they are.
+    #[must_use]
+    pub fn octets(mut self, body: &[u8]) -> Self {
+        self.body = Some(body.to_owned());
+        self.header("Content-Type", "application/octet-stream")
+    }
+
     /// Writes the request down for a host.
     pub fn bytes(&self, host: &str) -> Vec<u8> {
         let mut lines = vec![

@@ -3,12 +3,12 @@
 use std::collections::BTreeSet;
 
 use comity_kernel::Party;
-use comity_kernel::operation::{Effect, OPERATIONS};
+use comity_kernel::operation::{Bytes, Effect, OPERATIONS};
 use comity_testkit::served::{Answer, Call};
 use comity_testkit::{Engine, Kit, both_engines};
 use serde_json::{Value, json};
 
-use crate::town::{Held, Town};
+use crate::town::{Belongings, Held, Town};
 
 /// A town whose kernel has a place for copies on either engine.
 fn town_with_backups(engine: Engine) -> (Town, tempfile::TempDir) {
@@ -23,9 +23,10 @@ fn one_of_each(town: &Town) -> Vec<(&'static str, String, Value)> {
     let id = town.blue.id;
     let unwanted = town.token(&json!({ "role": "observer" }));
     let unwanted = unwanted.split('_').nth(1).unwrap();
+    let blues = town.belongings(&town.blue, &town.red);
     let line = |line: &str| line.replace("{id}", &id.to_string());
     let agent = json!({ "project": "web", "name": "New", "program": "test", "model": "none" });
-    [
+    let spine = [
         (
             "ensure_project",
             "POST /api/projects",
@@ -63,13 +64,63 @@ fn one_of_each(town: &Town) -> Vec<(&'static str, String, Value)> {
             "PATCH /api/agents/{id}",
             json!({ "task": "tests" }),
         ),
+    ]
+    .map(|(name, request, body)| (name, line(request), body));
+    let end = [
         ("rotate_token", "POST /api/agents/{id}/token", json!({})),
         ("retire_agent", "DELETE /api/agents/{id}", json!({})),
         ("doctor", "POST /api/doctor", json!({})),
         ("backup", "POST /api/backup", json!({})),
     ]
-    .map(|(name, request, body)| (name, line(request), body))
-    .into()
+    .map(|(name, request, body)| (name, line(request), body));
+    let mail = mail_of_each(&blues);
+    spine.into_iter().chain(mail).chain(end).collect()
+}
+
+/// The same of mail: about what Blue has, and what the operator sends to itself and Blue.
+fn mail_of_each(blues: &Belongings) -> Vec<(&'static str, String, Value)> {
+    let id = blues.message + 1;
+    let letter = json!({
+        "project": "web", "to": ["operator", "Blue"], "subject": "word", "body": "b",
+        "ack_required": true, "attachments": [{ "sha256": blues.sha256, "name": "plan" }],
+    });
+    let (to, body) = (json!({ "to": ["Red"] }), json!({ "body": "b" }));
+    let (ids, none) = (json!({ "ids": [id] }), json!({}));
+    let chief = json!({ "agent": "Chief" });
+    let answer = json!({ "answer": "approve" });
+    let bytes = json!("\u{0}any bytes");
+    let (read, ack) = ("read_messages", "acknowledge");
+    let writes = [
+        ("request_contact", "POST /api/contacts", chief),
+        ("answer_contact", "PUT /api/contacts/{contact}", answer),
+        ("put_attachment", "POST /api/attachments", bytes),
+        ("send_message", "POST /api/messages", letter),
+        ("reply", "POST /api/messages/{message}/reply", body),
+        ("forward", "POST /api/messages/{message}/forward", to),
+        (read, "POST /api/messages/read", ids.clone()),
+        (read, "POST /api/messages/{message}/read", none.clone()),
+        (ack, "POST /api/messages/ack", ids),
+        (ack, "POST /api/messages/{message}/ack", none.clone()),
+    ];
+    let reads = [
+        ("list_contacts", "GET /api/contacts"),
+        ("get_attachment", "GET /api/attachments/{sha256}"),
+        ("inbox", "GET /api/inbox/operator"),
+        ("inbox", "GET /api/inbox/Blue?project=web&topic=x&wait=1ms"),
+        ("get_message", "GET /api/messages/{message}"),
+        ("threads", "GET /api/threads"),
+        ("thread", "GET /api/threads/{message}"),
+        ("thread_summary", "GET /api/threads/{message}/summary"),
+        ("overdue_acks", "GET /api/acks/overdue?project=web"),
+        ("search", "GET /api/search?query=word"),
+    ]
+    .map(|(name, line)| (name, line, none.clone()));
+    let filled = |(name, line, body): (_, &str, _)| {
+        let line = line.replace("{message}", &id.to_string());
+        let line = line.replace("{contact}", &blues.contact.to_string());
+        (name, line.replace("{sha256}", &blues.sha256), body)
+    };
+    writes.into_iter().chain(reads).map(filled).collect()
 }
 
 /// Makes a call as the operator, or as an agent where operators have no business.
@@ -78,6 +129,9 @@ fn perform(town: &Town, name: &str, line: &str, body: &Value) -> Answer {
     let (method, path) = line.split_once(' ').unwrap();
     let call = match method {
         "GET" | "DELETE" => Call::new(method, path),
+        _ if matches!(operation.bytes, Bytes::Request(_)) => {
+            Call::new(method, path).octets(body.as_str().unwrap().as_bytes())
+        }
         _ => Call::new(method, path).json(body),
     };
     let token = if operation.who.contains(&Party::Operator) {
@@ -104,6 +158,13 @@ both_engines! {
                 continue;
             }
             assert!([200, 201].contains(&answer.status), "{name}: {}", answer.text());
+            if name == "get_attachment" {
+                // The body is the bytes and nothing else, so there is no place for a number.
+                assert_eq!(answer.text(), format!("for {}", town.blue.id));
+                assert_eq!(answer.header("content-disposition"), Some("attachment"));
+                must_be_dressed_as(&answer, "application/octet-stream");
+                continue;
+            }
             must_have_its_number(&town, name, &answer.json());
             must_be_dressed(&answer);
         }
@@ -246,8 +307,12 @@ fn must_have_its_number(town: &Town, name: &str, answer: &Value) {
 
 /// S14: whatever it is, a browser must not make anything of it.
 fn must_be_dressed(answer: &Answer) {
+    must_be_dressed_as(answer, "application/json");
+}
+
+fn must_be_dressed_as(answer: &Answer, kind: &str) {
     for (name, value) in [
-        ("content-type", "application/json"),
+        ("content-type", kind),
         ("x-content-type-options", "nosniff"),
         ("cache-control", "no-store"),
         ("referrer-policy", "no-referrer"),

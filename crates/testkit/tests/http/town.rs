@@ -3,9 +3,11 @@
 use std::ops::Deref;
 
 use comity_domain::TokenSecret;
+use comity_kernel::Actor;
 use comity_kernel::agent::RegisterAgent;
 use comity_kernel::failpoint::Gate;
-use comity_kernel::operation::{OPERATIONS, Operation, Route};
+use comity_kernel::mail::attachment::Base64;
+use comity_kernel::operation::{Bytes, OPERATIONS, Operation, Route};
 use comity_kernel::token::{CreateToken, RevokeToken};
 use comity_server::{Patience, Settings};
 use comity_testkit::kit::request;
@@ -44,6 +46,13 @@ pub(crate) struct Resident {
     pub(crate) token: String,
 }
 
+/// What an agent has: a message with an attachment, and somebody who asks to write to it.
+pub(crate) struct Belongings {
+    pub(crate) message: i64,
+    pub(crate) contact: i64,
+    pub(crate) sha256: String,
+}
+
 impl Town {
     pub(crate) fn new(engine: Engine) -> Self {
         Self::around(Kit::new(engine), |_, _| {})
@@ -72,6 +81,40 @@ impl Town {
     /// Makes another token.
     pub(crate) fn token(&self, request: &Value) -> String {
         token(&self.served.kit, request)
+    }
+
+    /// Registers another agent.
+    pub(crate) fn another(&self, project: &str, name: &str) -> Resident {
+        resident(&self.served.kit, project, name, &[])
+    }
+
+    /// Has somebody of the project write to an agent and ask it for contact.
+    pub(crate) fn belongings(&self, of: &Resident, from: &Resident) -> Belongings {
+        let kit = &self.served.kit;
+        let writer = kit
+            .kernel()
+            .authenticate(&from.token)
+            .wait()
+            .unwrap()
+            .answer;
+        let call = |who: &Actor, name: &str, request: Value| {
+            let answer = kit.call(who.clone(), name, &request);
+            answer.unwrap_or_else(|error| panic!("{name}: {error}"))
+        };
+        let content = json!({ "content": base64(format!("for {}", of.id).as_bytes()) });
+        let kept = call(&writer, "put_attachment", content);
+        let sha256 = kept["attachment"]["sha256"].as_str().unwrap();
+        let letter = json!({
+            "to": [of.id.to_string()], "subject": "word", "body": "the plan of many words",
+            "ack_required": true, "attachments": [{ "sha256": sha256, "name": "plan" }],
+        });
+        let sent = call(&writer, "send_message", letter);
+        let asked = call(&writer, "request_contact", json!({ "agent": of.id }));
+        Belongings {
+            message: sent["message"]["id"].as_i64().unwrap(),
+            contact: asked["contact"]["id"].as_i64().unwrap(),
+            sha256: sha256.to_owned(),
+        }
     }
 
     /// Revokes a token.
@@ -181,16 +224,21 @@ pub(crate) fn path(route: &Route, value: impl Fn(&str) -> String) -> String {
 }
 
 /// A request to a route with these fields, wherever they belong: path, query or body.
-pub(crate) fn fill(route: &Route, fields: &Map<String, Value>) -> Call {
+pub(crate) fn fill(operation: &Operation, route: &Route, fields: &Map<String, Value>) -> Call {
     let text = |value: &Value| match value {
         Value::String(text) => text.replace('/', "%2F"),
         other => other.to_string(),
     };
-    let path = path(route, |field| {
-        text(fields.get(field).unwrap_or(&Value::Null))
+    let path = path(route, |field| match fields.get(field) {
+        // One of a list has its place in a path.
+        Some(Value::Array(items)) => text(items.first().unwrap_or(&Value::Null)),
+        value => text(value.unwrap_or(&Value::Null)),
     });
     let rest = || fields.iter().filter(|(name, _)| !in_path(route, name));
     let method = route.method.as_str();
+    if let Bytes::Request(_) = operation.bytes {
+        return Call::new(method, &path).octets(b"bytes");
+    }
     if route.method.has_body() {
         let body: Map<String, Value> = rest().map(|(k, v)| (k.clone(), v.clone())).collect();
         return Call::new(method, &path).json(&Value::Object(body));
@@ -221,10 +269,21 @@ pub(crate) fn required(operation: &Operation) -> Map<String, Value> {
             "agent" => json!("Nobody"),
             "project" => json!("nowhere"),
             "id" => json!(999_999),
+            "ids" => json!([999_999]),
+            "to" => json!(["Nobody"]),
+            "subject" | "body" | "query" => json!("word"),
+            "answer" => json!("approve"),
+            "sha256" => json!("0".repeat(64)),
+            // It is the body as it is.
+            "content" => base64(b"bytes"),
             // Say here what a good one is.
             other => panic!("`{}` wants a `{other}`", operation.name),
         };
         (name.to_owned(), value)
     });
     filled.collect()
+}
+
+fn base64(bytes: &[u8]) -> Value {
+    serde_json::to_value(Base64::new(bytes.to_vec())).unwrap()
 }

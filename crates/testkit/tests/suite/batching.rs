@@ -315,7 +315,7 @@ fn a_list(seed: u64) -> Vec<Item> {
 fn an_item(random: &SeededEntropy) -> Item {
     let pick = |bound| random.below(bound);
     let agent = pick(6) + 1;
-    let (operation, request) = match pick(14) {
+    let (operation, request) = match pick(18) {
         0 => (
             "ensure_project",
             json!({ "key": format!("/srv/{}", pick(4)) }),
@@ -344,6 +344,15 @@ fn an_item(random: &SeededEntropy) -> Item {
         8 => ("retire_agent", json!({ "agent": agent })),
         9 => ("create_token", json!({ "role": "observer" })),
         10 => ("revoke_token", json!({ "id": pick(8) + 1 })),
+        11 | 12 => {
+            let to = [agent.to_string(), "*".to_owned(), "operator".to_owned()];
+            let to = &to[usize::try_from(pick(3)).unwrap()..];
+            let letter =
+                json!({ "project": "web", "to": to, "subject": "s", "body": "some words" });
+            ("send_message", letter)
+        }
+        13 => ("reply", json!({ "id": pick(4) + 1, "body": "more words" })),
+        14 => ("acknowledge", json!({ "ids": [pick(4) + 1] })),
         _ => {
             let which = usize::try_from(pick(6)).unwrap();
             return Item::Poisoned(How::ALL[which]);

@@ -245,7 +245,11 @@ fn an_upgrade_leaves_a_backup_of_before() {
     let process = Process::start(&launch);
     process.ready().expect("it is upgraded");
     assert!(process.ended().success());
-    let backup = Target::Sqlite(directory.path().join("before-schema-3.db"));
+    let mut upgraded = target.options();
+    with_upgrade(&mut upgraded);
+    let schema = upgraded.migrations.last().unwrap().number;
+    let backup = directory.path().join(format!("before-schema-{schema}.db"));
+    let backup = Target::Sqlite(backup);
     assert_eq!(is_upgraded(&target), Ok(true));
     assert_eq!(is_upgraded(&backup), Ok(false));
     let kept = Ledger::read(backup.options(), directory.path());

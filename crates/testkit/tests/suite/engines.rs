@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::atomic::Ordering;
 
 use comity_domain::ProjectId;
-use comity_kernel::log::state_hash::{OFF_LOG, PROJECTED};
+use comity_kernel::log::state_hash::{OFF_LOG, OFF_LOG_SQLITE, PROJECTED};
 use comity_kernel::transfer::replay_log;
 use comity_kernel::tx::{Read, Snapshot};
 use comity_kernel::{Actor, Error, Kernel, Party, Query};
@@ -91,6 +91,9 @@ both_engines! {
         let tables = kit.shell(sql).unwrap();
         let tables: Vec<_> = tables.lines().collect();
         let mut known: Vec<_> = PROJECTED.iter().map(|(name, _)| *name).chain(OFF_LOG).collect();
+        if engine == Engine::Sqlite {
+            known.extend(OFF_LOG_SQLITE);
+        }
         known.sort_unstable();
         assert_eq!(tables, known);
         assert!(PROJECTED.is_sorted());

@@ -14,6 +14,7 @@ use comity_kernel::actor::Correlation;
 use comity_kernel::agent::{ListAgents, RegisterAgent, RegisteredAgent};
 use comity_kernel::ambient::Ambient;
 use comity_kernel::failpoint::Failpoints;
+use comity_kernel::mail::{SendMessage, SentMessage};
 use comity_kernel::project::EnsureProject;
 use comity_kernel::{Actor, Caller, Error, Kernel, Options, Reply, Ticket};
 use comity_testkit::crash::{Ledger, Order, PATIENCE, PROJECT, wait};
@@ -49,6 +50,13 @@ pub(crate) fn caller(id: &str) -> Caller {
 pub(crate) fn register(kernel: &Kernel, id: &str) -> Ticket<Reply<RegisteredAgent>> {
     let order = Order::register(id, None);
     let command: RegisterAgent = request(&order.request);
+    kernel.execute(caller(id), command)
+}
+
+/// Hands a message to the operator to the writer.
+fn send(kernel: &Kernel, id: &str) -> Ticket<Reply<SentMessage>> {
+    let order = Order::message(id, &[]);
+    let command: SendMessage = request(&order.request);
     kernel.execute(caller(id), command)
 }
 
@@ -153,6 +161,8 @@ impl Scene {
         self.note(kernel, |_| {
             vec![answered(&id(5), 2, register(kernel, &id(5)))]
         });
+        let mail = format!("{session}-mail");
+        self.note(kernel, |_| vec![answered(&mail, 1, send(kernel, &mail))]);
     }
 
     /// Takes answers down; where the writer had given up before, none may be good (A11).
@@ -210,6 +220,10 @@ impl Scene {
         let mut again = vec![make_project(&kernel)];
         for answer in self.answers.iter().filter(|answer| answer.events == 2) {
             again.push(answered(&answer.id, 2, register(&kernel, &answer.id)));
+        }
+        let mail = |answer: &&Answered| answer.id.ends_with("-mail");
+        for answer in self.answers.iter().filter(mail) {
+            again.push(answered(&answer.id, 1, send(&kernel, &answer.id)));
         }
         let ledger = Ledger::of(&kernel, self.directory.path());
         assert!(ledger.findings.ok, "{:#?}", ledger.findings);

@@ -1,0 +1,349 @@
+//! A good request of every operation, and values that its fields must refuse.
+
+use comity_kernel::actor::Party;
+use comity_kernel::operation::Operation;
+use serde_json::{Value, json};
+
+use super::world::{CONTENT, SHA256};
+
+/// Two agents of the other project as a stranger may name them.
+pub(crate) struct Subject {
+    agent: &'static str,
+    /// Somebody else beside the agent.
+    peer: &'static str,
+    project: Option<&'static str>,
+}
+
+pub(crate) const BLUE: Subject = Subject::new("CanaryBlue", "CanaryRed", Some("/srv/canary-web"));
+pub(crate) const SPELLINGS: &[Subject] = &[
+    BLUE,
+    Subject::new("1", "4", Some("canary-web")),
+    Subject::new("1", "4", None),
+    Subject::new("CanaryBlue", "CanaryRed", None),
+    Subject::new("CanaryBlu", "CanaryRe", Some("canary-we")),
+];
+
+impl Subject {
+    const fn new(agent: &'static str, peer: &'static str, project: Option<&'static str>) -> Self {
+        Self {
+            agent,
+            peer,
+            project,
+        }
+    }
+
+    /// Adds the project, if the subject is named with it.
+    fn within(&self, mut request: Value) -> Value {
+        if let Some(project) = self.project {
+            request["project"] = json!(project);
+        }
+        request
+    }
+}
+
+/// A good request of each operation with every field it has, about this agent and project.
+pub(crate) fn sample(operation: &Operation, subject: &Subject) -> Value {
+    let about = |request: Value| subject.within(request);
+    let agent = subject.agent;
+    match operation.name {
+        "ensure_project" => json!({ "key": "/srv/new", "name": "New" }),
+        "update_project" => about(json!({
+            "name": "Web", "case_insensitive": true, "guard_mode": "warn", "guard_away": "block",
+            "grace": "5m", "leases_per_agent": 5, "expected_revision": 1,
+        })),
+        "list_projects" | "list_tokens" | "list_contacts" => json!({ "limit": 5, "after": "0" }),
+        "project_status" => about(json!({})),
+        "create_token" => about(json!({ "role": "observer", "name": "wall" })),
+        "revoke_token" => json!({ "id": 1 }),
+        "register_agent" => about(json!({
+            "name": "CanaryNew", "program": "p", "model": "m", "task": "t",
+            "capabilities": ["c"], "metadata": { "k": 1 }, "rights": [], "contact_policy": "open",
+        })),
+        "orient" | "doctor" => json!({}),
+        "list_agents" => about(json!({
+            "active_within": "1h", "capability": "c", "limit": 5, "after": "0",
+        })),
+        "get_agent" | "rotate_token" => about(json!({ "agent": agent })),
+        "retire_agent" => about(json!({ "agent": agent, "reason": "done" })),
+        "heartbeat" => json!({ "agent": agent, "status": "working", "focus": "tests" }),
+        "update_agent" => about(json!({
+            "agent": agent, "program": "p", "model": "m", "task": "t", "capabilities": ["c"],
+            "metadata": { "k": 1 }, "rights": [], "contact_policy": "open", "expected_revision": 1,
+        })),
+        "backup" => json!({ "to": "copy.db" }),
+        _ => mail_sample(operation, subject),
+    }
+}
+
+/// The same for mail: about the message in Blue's box, and who asked Blue for contact.
+fn mail_sample(operation: &Operation, subject: &Subject) -> Value {
+    let about = |request: Value| subject.within(request);
+    let (agent, peer) = (subject.agent, subject.peer);
+    let attachments = json!([{ "sha256": SHA256, "name": "a.txt" }]);
+    match operation.name {
+        "request_contact" => json!({ "agent": peer, "reason": "merge" }),
+        "answer_contact" => {
+            json!({ "id": 1, "answer": "approve", "until": "2100-01-01T00:00:00Z" })
+        }
+        "send_message" => about(json!({
+            "to": [peer], "cc": ["operator"], "bcc": [agent], "subject": "s", "body": "b",
+            "importance": "high", "ack_required": true, "reply_to": 1, "topic": "t",
+            "attachments": attachments,
+        })),
+        "reply" => json!({
+            "id": 1, "body": "b", "subject": "s", "cc": ["operator"], "importance": "low",
+            "ack_required": true, "attachments": attachments,
+        }),
+        "forward" => json!({
+            "id": 1, "to": [peer], "cc": ["operator"], "note": "n", "importance": "low",
+            "ack_required": true,
+        }),
+        "inbox" => about(json!({
+            "agent": agent, "unread": true, "ack_pending": true, "from": "operator", "thread": 1,
+            "from_time": "2000-01-01T00:00:00Z", "until_time": "2100-01-01T00:00:00Z",
+            "topic": "canary", "importance": "low", "order": "oldest", "detail": "full",
+            "wait": "10ms", "limit": 5, "after": "0",
+        })),
+        "get_message" | "thread_summary" => json!({ "id": 1 }),
+        "read_messages" => json!({ "ids": [1] }),
+        "acknowledge" => json!({ "ids": [1], "note": "n" }),
+        "threads" => about(json!({ "agent": agent, "limit": 5, "after": "0" })),
+        "thread" => json!({ "id": 1, "detail": "full", "limit": 5, "after": "0" }),
+        "overdue_acks" => about(json!({ "older_than": "1h", "limit": 5, "after": "0" })),
+        "put_attachment" => json!({ "content": CONTENT }),
+        "get_attachment" => json!({ "sha256": SHA256 }),
+        "search" => about(json!({
+            "query": "sings", "agent": agent, "thread": 1, "from": "operator",
+            "from_time": "2000-01-01T00:00:00Z", "until_time": "2100-01-01T00:00:00Z",
+            "order": "newest", "limit": 5, "after": "0",
+        })),
+        other => panic!("`{other}` needs a sample here"),
+    }
+}
+
+/// The same for a party: an agent registers as itself, whatever its name.
+pub(crate) fn sample_of(party: Party, operation: &Operation, subject: &Subject) -> Value {
+    let mut request = sample(operation, subject);
+    if let ("register_agent", Party::Agent, Value::Object(fields)) =
+        (operation.name, party, &mut request)
+    {
+        fields.remove("name");
+    }
+    request
+}
+
+/// Values that a field must refuse.
+pub(crate) fn wrong_for(operation: &Operation, field: &str) -> Vec<Value> {
+    match (operation.name, field) {
+        // A path, which the operator by right of the directory may choose freely.
+        ("backup", "to") => vec![json!(1), json!(true), json!([]), json!("a\0b")],
+        // `operator` has a box, though it is no agent.
+        ("inbox" | "threads" | "search", "agent") | (_, "from") => {
+            let mut wrong = [no_line(64), look_alikes()].concat();
+            wrong.retain(|value| value != "operator");
+            wrong
+        }
+        (_, "key") => [
+            no_line(1_024),
+            vec![json!("/a/../b"), json!("/a/"), json!("a//b")],
+        ]
+        .concat(),
+        (_, "project") => no_line(1_024),
+        (_, "name" | "program" | "model" | "capability" | "status" | "focus" | "topic") => {
+            no_line(128)
+        }
+        (_, "agent") => [no_line(64), look_alikes()].concat(),
+        (_, "task" | "reason") => no_prose(4_096),
+        (_, "capabilities") => {
+            let many: Vec<_> = (0..33).map(|n| n.to_string()).collect();
+            vec![
+                json!("c"),
+                json!([1]),
+                json!(["a\0"]),
+                json!([""]),
+                json!(many),
+            ]
+        }
+        (_, "metadata") => vec![
+            json!([]),
+            json!("k"),
+            json!({ "k": "x".repeat(16 * 1_024) }),
+        ],
+        (_, "rights") => vec![json!("orchestrate"), json!(["Orchestrate"]), json!([null])],
+        (_, "leases_per_agent") => {
+            vec![json!(0), json!(-1), json!(1e9), json!(100_001), json!("5")]
+        }
+        (_, "limit") => vec![json!(0), json!(501), json!(-1), json!("5"), json!(1e300)],
+        (_, "after") => vec![
+            json!(5),
+            json!("-1"),
+            json!("x"),
+            json!("9223372036854775808"),
+        ],
+        (_, "expected_revision") => vec![json!("1"), json!(1.5), json!(true), json!(1e30)],
+        (_, "id" | "thread" | "reply_to") => {
+            vec![json!(0), json!(-1), json!("1"), json!(1.5), json!(1e30)]
+        }
+        (_, "grace" | "active_within" | "older_than" | "wait") => wrong_span(field),
+        (_, word) => wrong_word(word).unwrap_or_else(|| wrong_mail(field)),
+    }
+}
+
+/// Values that a length of time refuses: some are too long for one field alone.
+fn wrong_span(field: &str) -> Vec<Value> {
+    let too_long = match field {
+        "grace" => "200h",
+        "wait" => "61s",
+        _ => "1e999s",
+    };
+    let texts = ["5", "-5m", "8 days and a bit", too_long];
+    texts
+        .into_iter()
+        .map(Value::from)
+        .chain([json!(5)])
+        .collect()
+}
+
+/// Values that a word of a few, or a yes or no, refuses.
+fn wrong_word(field: &str) -> Option<Vec<Value>> {
+    let capital = match field {
+        "role" => "Operator",
+        "guard_mode" | "guard_away" => "Block",
+        "contact_policy" => "Open",
+        "importance" => "High",
+        "order" => "Newest",
+        "detail" => "Full",
+        "answer" => "Approve",
+        "case_insensitive" | "ack_required" | "unread" | "ack_pending" => "true",
+        _ => return None,
+    };
+    let texts = [capital, "", "root", "agent", "no"].map(Value::from);
+    Some(texts.into_iter().chain([json!(1), json!([])]).collect())
+}
+
+/// Values that the fields of mail refuse.
+fn wrong_mail(field: &str) -> Vec<Value> {
+    let list = |item: Value| json!([item]);
+    match field {
+        "to" | "cc" | "bcc" => wrong_addresses(field),
+        "subject" => no_line(512),
+        "body" => [no_prose(256 * 1_024), vec![json!(""), json!(" \n")]].concat(),
+        "note" => no_prose(256 * 1_024),
+        "ids" => {
+            let items = [json!(0), json!(-1), json!("1"), json!(1.5), json!(1e30)];
+            let many: Vec<_> = (1..=501).collect();
+            let lists = [json!([]), json!(1), json!(many)];
+            items.into_iter().map(list).chain(lists).collect()
+        }
+        "attachments" => wrong_attachments(),
+        "sha256" => {
+            let texts = ["", "zz", &SHA256[1..], &SHA256.to_uppercase()];
+            texts
+                .map(Value::from)
+                .into_iter()
+                .chain([json!(1)])
+                .collect()
+        }
+        "content" => ["", "no base64!", "aGVsbG8"]
+            .map(Value::from)
+            .into_iter()
+            .chain([json!(1)])
+            .collect(),
+        "until" => [
+            "",
+            "tomorrow",
+            "2100-13-01T00:00:00Z",
+            "1999-01-01T00:00:00Z",
+        ]
+        .map(Value::from)
+        .into(),
+        "from_time" | "until_time" => ["", "tomorrow", "2100-13-01T00:00:00Z"]
+            .map(Value::from)
+            .into(),
+        "query" => [json!(1), json!(""), json!(" "), json!("-word"), json!("\"")].into(),
+        other => panic!("`{other}` needs wrong values here"),
+    }
+}
+
+fn wrong_addresses(field: &str) -> Vec<Value> {
+    let texts = [
+        "",
+        "a b",
+        "@web",
+        "CanaryBlue@",
+        "*@web",
+        "CanaryBlue\n",
+        "a@b\0",
+    ];
+    let texts = texts.into_iter().map(|text| json!([text]));
+    let others = [json!("CanaryRed"), json!([true]), json!([0]), json!([[]])];
+    let mut wrong: Vec<_> = texts.chain(others).collect();
+    if field == "to" {
+        // As many as these are too many in all, and `to` is where that is said.
+        wrong.push(json!(vec!["operator"; 257]));
+    }
+    wrong
+}
+
+fn wrong_attachments() -> Vec<Value> {
+    let one = |sha256: &str, name: &str| json!({ "sha256": sha256, "name": name });
+    let many = json!(vec![one(SHA256, "a"); 33]);
+    let wrong = [
+        json!(1),
+        one("zz", "a"),
+        one(SHA256, ""),
+        one(SHA256, "a\nb"),
+        json!({ "sha256": SHA256 }),
+        json!({ "sha256": SHA256, "name": "a", "bytes": 1 }),
+    ];
+    let wrong = wrong.into_iter().map(|one| json!([one]));
+    wrong.chain([many, json!("a")]).collect()
+}
+
+/// What is no text of at most this many bytes.
+fn no_prose(bytes_max: usize) -> Vec<Value> {
+    vec![
+        json!(1),
+        json!("a\0b"),
+        json!("\u{1b}"),
+        json!("x".repeat(bytes_max + 1)),
+    ]
+}
+
+/// What is no line of at most this many bytes.
+fn no_line(bytes_max: usize) -> Vec<Value> {
+    let long = "x".repeat(bytes_max + 1);
+    let texts = [
+        "",
+        " ",
+        "a\0b",
+        "a\nb",
+        "a\u{1b}[2J",
+        "a\u{202e}b",
+        "\u{feff}a",
+        &long,
+    ];
+    let others = [json!(true), json!(1.5), json!([]), json!({})];
+    others.into_iter().chain(texts.map(Value::from)).collect()
+}
+
+/// Texts that look like an agent's name and are none (E1).
+pub(crate) fn look_alikes() -> Vec<Value> {
+    let long = "x".repeat(65);
+    let looks = [
+        "C\u{430}naryBlue",
+        "\u{ff23}anaryBlue",
+        "CanaryBlue\u{200d}",
+        "CanaryBlu\u{65}\u{301}",
+        "Canary Blue",
+        "CanaryBlue ",
+        "@CanaryBlue",
+        "operator",
+        "SYSTEM",
+        "0",
+        "-1",
+        "..",
+        &long,
+    ];
+    looks.map(Value::from).into()
+}

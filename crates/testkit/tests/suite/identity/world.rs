@@ -1,0 +1,179 @@
+//! Two projects with agents and their mail, and every kind of credential there is.
+
+use comity_kernel::actor::Party;
+use comity_kernel::operation::{self, Operation, Outcome};
+use comity_kernel::{Actor, Caller, Error};
+use comity_testkit::{Engine, Kit};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use super::samples::{BLUE, sample};
+
+/// The bytes that the message in Blue's box carries, and their SHA-256.
+pub(crate) const CONTENT: &str = "aGVsbG8=";
+pub(crate) const SHA256: &str = "2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824";
+
+/// `CanaryBlue` has a message, number 1, that the operator has too, and is asked for contact 1.
+pub(crate) struct World {
+    kit: Kit,
+    blue: Actor,
+    pub(crate) green: Actor,
+    observer: Actor,
+    pub(crate) elsewhere: Actor,
+    blues_token: String,
+    revoked_tokens: Vec<String>,
+    /// Actors whose credential was good a moment ago.
+    pub(crate) stale: Vec<Actor>,
+    /// Where copies go; PostgreSQL has no such place of its own.
+    _backups: TempDir,
+}
+
+impl World {
+    pub(crate) fn new(engine: Engine) -> Self {
+        let backups = tempfile::tempdir().unwrap();
+        let place = backups.path().to_owned();
+        let kit = Kit::with(engine, |options| options.backups = Some(place));
+        for key in ["/srv/canary-web", "/srv/other"] {
+            kit.project(key);
+        }
+        let token = |name: &str, request: Value| {
+            let issued = called(&kit, &Actor::OPERATOR, name, request).issued;
+            issued.expect("a token").secret.reveal()
+        };
+        let agent = |project: &str, name: &str| {
+            // As the sample has it, so that resuming with the sample changes nothing.
+            let mut request = sample(operation::find("register_agent").unwrap(), &BLUE);
+            request["project"] = json!(project);
+            request["name"] = json!(name);
+            token("register_agent", request)
+        };
+        let actor = |token: &str| kit.kernel().authenticate(token).wait().unwrap().answer;
+        let blues_token = agent("canary-web", "CanaryBlue");
+        let retired = agent("canary-web", "CanaryOld");
+        let green = actor(&agent("other", "Green"));
+        let rotated = agent("canary-web", "CanaryRed");
+        let revoked = token("create_token", json!({ "role": "operator" }));
+        let observer = actor(&token("create_token", json!({ "role": "observer" })));
+        let bound = json!({ "role": "observer", "project": "other" });
+        let elsewhere = actor(&token("create_token", bound));
+        let blue = actor(&blues_token);
+        let stale: Vec<_> = [&retired, &rotated, &revoked]
+            .map(|token| actor(token))
+            .into();
+        write_to_blue(&kit, &stale[1]);
+        for (name, request) in [
+            ("retire_agent", json!({ "agent": 2 })),
+            ("rotate_token", json!({ "agent": 4 })),
+            ("revoke_token", json!({ "id": 5 })),
+        ] {
+            called(&kit, &Actor::OPERATOR, name, request);
+        }
+        Self {
+            blue,
+            green,
+            observer,
+            elsewhere,
+            blues_token,
+            revoked_tokens: vec![retired, rotated, revoked],
+            stale,
+            kit,
+            _backups: backups,
+        }
+    }
+
+    pub(crate) fn head(&self) -> i64 {
+        self.kit.kernel().head().borrow().get()
+    }
+
+    pub(crate) fn parties(&self) -> [(Party, Actor); 3] {
+        [
+            (Party::Operator, Actor::OPERATOR),
+            (Party::Agent, self.blue.clone()),
+            (Party::Observer, self.observer.clone()),
+        ]
+    }
+
+    pub(crate) fn one_of(&self, operation: &Operation) -> (Party, Actor) {
+        let mut parties = self.parties().into_iter();
+        parties
+            .find(|(party, _)| is_open_to(operation, *party))
+            .unwrap()
+    }
+
+    pub(crate) fn bad_tokens(&self) -> Vec<(&'static str, String)> {
+        let (head, last) = self.blues_token.split_at(self.blues_token.len() - 1);
+        let other = if last == "0" { "1" } else { "0" };
+        let mut bad = vec![
+            ("no token", String::new()),
+            ("garbage", "comity_\0_Blue".to_owned()),
+            (
+                "an unknown number",
+                format!("comity_999_{}", "0".repeat(64)),
+            ),
+            ("a wrong secret", format!("{head}{other}")),
+            (
+                "another's secret",
+                self.blues_token.replace("comity_1_", "comity_3_"),
+            ),
+        ];
+        let revoked = ["a retired agent's", "a rotated one", "a revoked one"];
+        bad.extend(revoked.into_iter().zip(self.revoked_tokens.iter().cloned()));
+        bad
+    }
+
+    /// Does as every surface does: asks who presents the token, then calls.
+    pub(crate) fn present(
+        &self,
+        token: &str,
+        operation: &Operation,
+        body: Value,
+    ) -> Result<Outcome, Error> {
+        let actor = self.kit.kernel().authenticate(token).wait()?.answer;
+        self.call(&actor, operation, body)
+    }
+
+    pub(crate) fn call(
+        &self,
+        actor: &Actor,
+        operation: &Operation,
+        body: Value,
+    ) -> Result<Outcome, Error> {
+        let caller = Caller::from(actor.clone());
+        wait((operation.call)(self.kit.kernel(), caller, body))
+    }
+}
+
+/// Tells whether a party may call an operation: an agent may where any may, and where it may for
+/// its own things.
+pub(crate) fn is_open_to(operation: &Operation, party: Party) -> bool {
+    let itself = party == Party::Agent && operation.who.contains(&Party::Itself);
+    itself || operation.who.contains(&party)
+}
+
+/// Leaves a message with an attachment in Blue's box and the operator's, and a request for contact.
+fn write_to_blue(kit: &Kit, red: &Actor) {
+    let operator = &Actor::OPERATOR;
+    let content = json!({ "content": CONTENT });
+    called(kit, operator, "put_attachment", content);
+    let letter = json!({
+        "project": "canary-web", "to": ["CanaryBlue", "operator"], "subject": "canary plan",
+        "body": "the canary sings", "ack_required": true, "topic": "canary",
+        "attachments": [{ "sha256": SHA256, "name": "canary.txt" }],
+    });
+    called(kit, operator, "send_message", letter);
+    let contact = json!({ "agent": "CanaryBlue", "reason": "canary" });
+    called(kit, red, "request_contact", contact);
+}
+
+fn called(kit: &Kit, actor: &Actor, name: &str, request: Value) -> Outcome {
+    let operation = operation::find(name).unwrap();
+    let call = (operation.call)(kit.kernel(), actor.clone().into(), request);
+    wait(call).unwrap_or_else(|error| panic!("{name}: {error}"))
+}
+
+fn wait<T>(future: impl Future<Output = T>) -> T {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_time()
+        .build();
+    runtime.unwrap().block_on(future)
+}
