@@ -62,7 +62,7 @@ impl Query for OverdueAcks {
         let mut overdue: Vec<OverdueAck> = snapshot.rows(
             "select m.id, m.subject, a.name, m.created_at from message m
              left join agent a on a.id = m.sender_id
-             where m.project_id = ?1 and m.ack_required = 1 and m.id > ?2 and m.created_at <= ?3
+             where (m.project_id = ?1 or cast(?4 as bigint) <> 0) and m.ack_required = 1 and m.id > ?2 and m.created_at <= ?3
              and exists (select 1 from recipient r where r.message_id = m.id and r.acked_at is null
                  and (cast(?4 as bigint) = 0 or m.sender_id = ?4 or r.agent_id = ?4))
              order by m.id limit cast(?5 as bigint)",

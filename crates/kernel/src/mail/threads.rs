@@ -40,7 +40,7 @@ pub struct ListedThread {
     pub id: MessageId,
     /// The slug of the project it began in.
     pub project: Slug,
-    /// The subject it began with.
+    /// The subject of the newest message the owner of the list has a part in.
     pub subject: String,
     /// The newest message the owner of the list has a part in.
     pub last_message_id: MessageId,
@@ -77,7 +77,7 @@ fn page(
     limit: i64,
 ) -> Result<Vec<ListedThread>, StoreError> {
     read.rows(
-        "select t.thread_id, p.slug, f.subject, t.last_message_id, l.created_at, a.name,
+        "select t.thread_id, p.slug, l.subject, t.last_message_id, l.created_at, a.name,
             (select count(*) from message m join recipient r on r.message_id = m.id
              where m.thread_id = t.thread_id and r.agent_id = t.agent_id and r.read_at is null)
          from thread_member t join message f on f.id = t.thread_id
