@@ -22,11 +22,12 @@ use axum::middleware::from_fn_with_state;
 use axum::routing::{MethodFilter, get, on};
 use comity_kernel::operation::{Method, OPERATIONS};
 
-use crate::{Server, mcp};
+use crate::{Server, feed, mcp};
 
 pub(crate) use answer::{Refusal, json as json_response};
 pub use gate::Hosts;
 pub use openapi::document as openapi_document;
+pub(crate) use request::{decoded, only as only_header};
 pub(crate) use trace::traceparent;
 
 /// Where a connection comes from.
@@ -52,7 +53,7 @@ pub(crate) fn routes(server: Server, hosts: Hosts) -> Router {
             router = router.route(route.path, on(filter(route.method), handler));
         }
     }
-    router = router.merge(mcp::routes(&server));
+    router = router.merge(mcp::routes(&server)).merge(feed::routes());
     behind_the_gate(router, server, hosts)
 }
 
