@@ -89,8 +89,8 @@ pub const RECONNECT_US_MAX: u64 = 5_000_000;
 pub const FEED_PAGE_BYTES_MAX: i64 = 256 * 1_024;
 /// Events that are kept in memory for all feeds together.
 pub const FEED_EVENTS_MAX: usize = 1_000;
-/// Bytes of payload of an event that is kept in memory; a larger one is read from the log.
-pub const FEED_EVENT_BYTES_MAX: usize = 4 * 1_024;
+/// Bytes of payload that are kept in memory for all feeds together; the rest is read from the log.
+pub const FEED_BYTES_MAX: usize = 4 * 1_024 * 1_024;
 /// Open feeds of one agent or observer.
 pub const FEEDS_PER_CREDENTIAL_MAX: usize = 100;
 /// Open feeds of one operator.

@@ -190,3 +190,62 @@ fn keep_bcc(fields: &mut Map<String, Value>, own: Option<AgentId>) {
         });
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::log::line::payload_hash;
+
+    fn entry(kind: &str, payload: &str) -> Entry {
+        let recorded = Recorded {
+            seq: Seq::new(7),
+            at: Timestamp::from_micros(1),
+            v: 1,
+            kind: kind.into(),
+            project: Some(ProjectId::new(2)),
+            actor: "operator".into(),
+            subject_type: "token".into(),
+            subject_id: 3,
+            run: None,
+            correlation: None,
+            payload_sha256: payload_hash(payload),
+            payload: Some(payload.into()),
+            hash: [0; 32],
+        };
+        Entry::new(recorded, &Hidden::new())
+    }
+
+    #[test]
+    fn an_event_has_its_keys_in_a_fixed_order_and_no_secrets() {
+        let payload =
+            r#"{"id":3,"role":"observer","project":null,"agent":null,"name":"wall","sha256":"ab"}"#;
+        let shown = entry("token_created", payload).json(View::Whole).unwrap();
+        let hash = to_hex(&payload_hash(payload));
+        assert_eq!(
+            shown,
+            "{\"seq\":7,\"at\":\"1970-01-01T00:00:00.000001Z\",\"v\":1,\"kind\":\"token_created\",\
+             \"project\":2,\"actor\":\"operator\",\"subject\":{\"type\":\"token\",\"id\":3},\
+             \"run\":null,\"correlation\":null,\"payload_sha256\":\""
+                .to_owned()
+                + &hash
+                + "\",\"payload\":{\"agent\":null,\"id\":3,\"name\":\"wall\",\"project\":null,\
+                   \"role\":\"observer\"}}"
+        );
+    }
+
+    // S20: what cannot be read may be anybody's
+    #[test]
+    fn an_unknown_event_is_for_operators_alone() {
+        let project = ProjectId::new(2);
+        for unknown in [
+            entry("from_the_future", "{}"),
+            entry("project_updated", "{}"),
+            entry("message_sent", "{}").without_payload(),
+        ] {
+            assert_eq!(unknown.view(Sight::Operator), Some(View::Whole));
+            assert_eq!(unknown.view(Sight::Observer { project: None }), None);
+            let agent = AgentId::new(1);
+            assert_eq!(unknown.view(Sight::Agent { agent, project }), None);
+        }
+    }
+}

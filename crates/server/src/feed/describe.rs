@@ -38,7 +38,7 @@ fn stream() -> Value {
 
 fn socket() -> Value {
     let about = format!(
-        "For the agent itself and the operator. The server says `{{\"type\":\"hello\",\"as_of_seq\":n}}`, then `{{\"type\":\"event\",…}}` for each event. The client may say `{{\"type\":\"subscribe\",\"since\":n}}` and `{{\"type\":\"ping\"}}`, in frames of at most {FRAME_BYTES_MAX} bytes."
+        "For the agent itself and the operator. The server says `{{\"type\":\"hello\",\"as_of_seq\":n}}`, then `{{\"type\":\"event\",…}}` for each event. The client may say `{{\"type\":\"subscribe\",\"since\":n}}` (answered by `subscribed`; what follows begins there) and `{{\"type\":\"ping\"}}` (answered by `pong`), in frames of at most {FRAME_BYTES_MAX} bytes."
     );
     json!({ "get": {
         "operationId": "events_socket",

@@ -41,6 +41,11 @@ pub(super) fn hello(as_of_seq: Seq) -> Message {
     text(json!({ "type": "hello", "as_of_seq": as_of_seq }).to_string())
 }
 
+/// The answer to a subscription: what follows it begins behind that place.
+pub(super) fn subscribed(since: Seq) -> Message {
+    text(json!({ "type": "subscribed", "since": since }).to_string())
+}
+
 /// The answer to a ping.
 pub(super) fn pong() -> Message {
     text(r#"{"type":"pong"}"#.to_owned())

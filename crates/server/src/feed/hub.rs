@@ -81,9 +81,9 @@ impl Hub {
     }
 
     /// Tells everybody who listens.
-    pub(super) fn tell(&self, fed: Fed) {
+    pub(super) fn tell(&self, fed: Arc<Fed>) {
         // Nobody may be there any more.
-        let _ = self.live.send(Arc::new(fed));
+        let _ = self.live.send(fed);
     }
 
     /// Counts the open feeds.

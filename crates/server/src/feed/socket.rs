@@ -36,7 +36,7 @@ const ALIVE_EVERY: Duration = Duration::from_secs(20);
 /// How long a client may take to hear that it is over.
 const FAREWELL: Duration = Duration::from_secs(1);
 /// The same for a slow one, which has more to take before.
-const FAREWELL_OF_THE_SLOW: Duration = Duration::from_secs(5);
+const FAREWELL_OF_THE_SLOW: Duration = Duration::from_secs(10);
 
 /// Follows the log for an agent, or for the operator what an agent sees.
 pub(super) async fn open(
@@ -212,7 +212,7 @@ impl Line {
                 }
                 self.follower.restart(since);
                 self.told = since;
-                Ok(())
+                Ok(self.hand_over(frame::subscribed(since)).await?)
             }
             None => broken("`subscribe` with `since`, and `ping`, are understood"),
         }

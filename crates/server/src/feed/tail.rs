@@ -6,7 +6,7 @@ use std::time::Duration;
 use comity_kernel::event::LogAfter;
 use comity_kernel::{Actor, Kernel};
 
-use super::fed::Fed;
+use super::fed::Newest;
 use super::hub::Hub;
 
 /// How long it rests when the log cannot be read.
@@ -19,6 +19,7 @@ const REST: Duration = Duration::from_millis(250);
 pub(crate) async fn run(kernel: Arc<Kernel>, hub: Arc<Hub>) {
     let mut head = kernel.head();
     let mut told = *head.borrow_and_update();
+    let mut newest = Newest::default();
     loop {
         let end = *head.borrow_and_update();
         if !hub.has_listeners() {
@@ -37,7 +38,7 @@ pub(crate) async fn run(kernel: Arc<Kernel>, hub: Arc<Hub>) {
                     if let Some(token) = entry.revokes() {
                         hub.revoke(token);
                     }
-                    hub.tell(Fed::new(entry));
+                    hub.tell(newest.keep(entry));
                 }
             }
             Err(error) => {
