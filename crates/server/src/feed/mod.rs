@@ -16,17 +16,7 @@ mod socket;
 mod sse;
 mod tail;
 
-use axum::Router;
-use axum::routing::get;
-
 pub(crate) use hub::Hub;
+pub(crate) use socket::open as open_socket;
+pub(crate) use sse::stream;
 pub(crate) use tail::run as tail;
-
-use crate::Server;
-
-/// The routes of the feeds.
-pub(crate) fn routes() -> Router<Server> {
-    Router::new()
-        .route("/api/events/stream", get(sse::stream))
-        .route("/ws/agents/{id}", get(socket::open))
-}

@@ -39,7 +39,7 @@ const FAREWELL: Duration = Duration::from_secs(1);
 const FAREWELL_OF_THE_SLOW: Duration = Duration::from_secs(10);
 
 /// Follows the log for an agent, or for the operator what an agent sees.
-pub(super) async fn open(
+pub(crate) async fn open(
     State(server): State<Server>,
     Extension(peer): Extension<Peer>,
     Extension(place): Extension<Place>,

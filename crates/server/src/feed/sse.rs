@@ -25,7 +25,7 @@ use crate::http::{Peer, Refusal, credential};
 const ALIVE_EVERY: Duration = Duration::from_secs(15);
 
 /// Follows the log for a client.
-pub(super) async fn stream(
+pub(crate) async fn stream(
     State(server): State<Server>,
     Extension(peer): Extension<Peer>,
     RawQuery(query): RawQuery,

@@ -46,14 +46,16 @@ pub(crate) fn routes(server: Server, hosts: Hosts) -> Router {
         .route("/metrics", get(health::metrics))
         .route("/api/openapi.json", get(openapi::serve))
         .route("/api/docs", get(docs::page))
-        .route("/api/docs/style.css", get(docs::style));
+        .route("/api/docs/style.css", get(docs::style))
+        .route("/api/events/stream", get(feed::stream))
+        .route("/ws/agents/{id}", get(feed::open_socket));
     for operation in OPERATIONS {
         for route in operation.routes {
             let handler = move |server, request| operation::run(operation, route, server, request);
             router = router.route(route.path, on(filter(route.method), handler));
         }
     }
-    router = router.merge(mcp::routes(&server)).merge(feed::routes());
+    router = router.merge(mcp::routes(&server));
     behind_the_gate(router, server, hosts)
 }
 
