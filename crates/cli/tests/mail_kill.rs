@@ -67,7 +67,9 @@ impl Place {
 /// Asks once over a connection of its own; nothing if the server went away.
 fn ask(addr: &str, token: &str, line: &str, key: &str, body: &Value) -> Option<(u16, Value)> {
     let mut stream = TcpStream::connect(addr).ok()?;
-    stream.set_read_timeout(Some(Duration::from_secs(30))).ok()?;
+    stream
+        .set_read_timeout(Some(Duration::from_secs(30)))
+        .ok()?;
     let body = body.to_string();
     let request = format!(
         "{line} HTTP/1.1\r\nhost: {addr}\r\nauthorization: Bearer {token}\r\nidempotency-key: {key}\r\n\
@@ -108,10 +110,15 @@ fn senders_outlive_kills(database: Option<String>) {
     call("POST /api/projects", "p", &json!({ "key": "crowd" }));
     let register = |name: &str| {
         let agent = json!({ "project": "crowd", "name": name, "program": "p", "model": "m" });
-        call("POST /api/agents", name, &agent)["token"].as_str().unwrap().to_owned()
+        call("POST /api/agents", name, &agent)["token"]
+            .as_str()
+            .unwrap()
+            .to_owned()
     };
     let reader = register("Reader");
-    let tokens: Vec<_> = (0..senders).map(|nth| register(&format!("S{nth}"))).collect();
+    let tokens: Vec<_> = (0..senders)
+        .map(|nth| register(&format!("S{nth}")))
+        .collect();
     let done = AtomicUsize::new(0);
     let mut killed = 0;
     std::thread::scope(|scope| {
@@ -142,10 +149,16 @@ fn senders_outlive_kills(database: Option<String>) {
     must_hold_each_once(&addr, &reader, senders, messages);
     server.kill().unwrap();
     server.wait().unwrap();
-    let doctor = place.comity().args(["doctor", "--operator", "--json"]).output().unwrap();
+    let doctor = place
+        .comity()
+        .args(["doctor", "--operator", "--json"])
+        .output()
+        .unwrap();
     let findings = String::from_utf8_lossy(&doctor.stdout).into_owned();
     assert!(doctor.status.success(), "{findings}");
-    eprintln!("mail: {senders} senders x {messages} messages, {killed} kills: each delivered once, in order");
+    eprintln!(
+        "mail: {senders} senders x {messages} messages, {killed} kills: each delivered once, in order"
+    );
 }
 
 /// Reads the whole inbox: it must hold every message once, and each sender's in their order.
@@ -153,12 +166,17 @@ fn must_hold_each_once(addr: &str, reader: &str, senders: usize, messages: usize
     let mut next = vec![0; senders];
     let mut after = "0".to_owned();
     loop {
-        let line = format!("GET /api/inbox/Reader?order=oldest&detail=none&limit=500&after={after}");
+        let line =
+            format!("GET /api/inbox/Reader?order=oldest&detail=none&limit=500&after={after}");
         let page = insist(addr, reader, &line, "-", &json!({}));
         for item in page["items"].as_array().unwrap() {
             let (sender, nth) = item["subject"].as_str().unwrap().split_once('-').unwrap();
             let sender: usize = sender.parse().unwrap();
-            assert_eq!(nth.parse::<usize>().unwrap(), next[sender], "of sender {sender}");
+            assert_eq!(
+                nth.parse::<usize>().unwrap(),
+                next[sender],
+                "of sender {sender}"
+            );
             next[sender] += 1;
         }
         match page["next"].as_str() {

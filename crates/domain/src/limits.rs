@@ -85,6 +85,19 @@ pub const BATCH_RETRIES_MAX: u32 = 10;
 /// How long the writer tries to get a lost database connection back for one batch.
 pub const RECONNECT_US_MAX: u64 = 5_000_000;
 
+/// Bytes of payload that one page of a feed reads together; a single event may have more.
+pub const FEED_PAGE_BYTES_MAX: i64 = 256 * 1_024;
+/// Events that are kept in memory for all feeds together.
+pub const FEED_EVENTS_MAX: usize = 1_000;
+/// Bytes of payload that are kept in memory for all feeds together; the rest is read from the log.
+pub const FEED_BYTES_MAX: usize = 4 * 1_024 * 1_024;
+/// Open feeds of one agent or observer.
+pub const FEEDS_PER_CREDENTIAL_MAX: usize = 100;
+/// Open feeds of one operator.
+pub const FEEDS_PER_OPERATOR_MAX: usize = 1_000;
+/// Bytes of one frame that a client may send.
+pub const FRAME_BYTES_MAX: usize = 64 * 1_024;
+
 /// Statements a connection keeps prepared.
 pub const STATEMENT_CACHE_MAX: usize = 512;
 /// Bytes that must stay free on the data disk; below it writes are refused.

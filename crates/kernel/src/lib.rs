@@ -28,6 +28,7 @@ pub mod tx;
 
 pub mod agent;
 pub mod contact;
+pub mod event;
 pub mod mail;
 pub mod project;
 pub mod token;

@@ -22,7 +22,7 @@ use tokio::time::Sleep;
 use crate::Patience;
 use crate::health::open_descriptors;
 use crate::http::Peer;
-use crate::metrics::Metrics;
+use crate::metrics::{Metrics, Open};
 
 /// How long open requests may take to end after a stop (B8).
 const DRAIN: Duration = Duration::from_secs(2);
@@ -36,6 +36,13 @@ const DESCRIPTORS_FREE_MIN: u64 = 100;
 const KNOCKING_MAX: i32 = 4_096;
 /// How long accepting rests when there are no descriptors left (D10).
 const REST: Duration = Duration::from_millis(50);
+
+/// A connection's place inside; whoever goes on with the connection keeps it.
+#[derive(Clone)]
+pub(crate) struct Place(
+    #[expect(dead_code, reason = "it counts until it is dropped")]
+    Arc<(OwnedSemaphorePermit, Open)>,
+);
 
 /// The doors of a server and everybody inside.
 pub(crate) struct Doors {
@@ -135,7 +142,9 @@ impl Doors {
     where
         S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
+        let place = Place(Arc::new((place, self.metrics.connection_opened())));
         let routes = self.routes.clone().layer(axum::Extension(peer));
+        let routes = routes.layer(axum::Extension(place.clone()));
         let connection = http1::Builder::new()
             .timer(TokioTimer::new())
             .header_read_timeout(self.patience.head)
@@ -147,7 +156,6 @@ impl Doors {
             )
             .with_upgrades();
         let mut closing = self.closing.subscribe();
-        let open = self.metrics.connection_opened();
         tokio::spawn(async move {
             let mut connection = std::pin::pin!(connection);
             let ended = tokio::select! {
@@ -161,7 +169,7 @@ impl Doors {
             if let Err(error) = ended {
                 tracing::debug!(error = %error, "a connection ended");
             }
-            drop((place, open));
+            drop(place);
         });
     }
 }

@@ -1,10 +1,11 @@
 //! What stands around a running kernel: HTTP, MCP, and the background work of a server.
 //!
 //! There is no SQL here. `http` is the route table on one page, `connection` how callers get in,
-//! `socket` the door for this machine's owner, `health` the live probe, `upkeep` what a server does
-//! every few seconds.
+//! `socket` the door for this machine's owner, `feed` what is told live, `health` the live probe,
+//! `upkeep` what a server does every few seconds.
 
 mod connection;
+mod feed;
 pub mod health;
 pub mod http;
 mod known;
@@ -27,6 +28,7 @@ use comity_kernel::{Error, Kernel};
 use tokio::net::{TcpListener, UnixListener};
 use tokio::sync::{Semaphore, SemaphorePermit};
 
+use crate::feed::Hub;
 use crate::known::Known;
 use crate::metrics::Metrics;
 use crate::rate::Rates;
@@ -34,6 +36,9 @@ use crate::rate::Rates;
 /// Bad credentials one address may present in a second, and at once.
 const STRANGERS_PER_SECOND: u32 = 5;
 const STRANGERS_BURST: u32 = 100;
+
+/// How long feeds may take to say where they stopped, once the doors are closed (B8).
+const FEEDS_END: Duration = Duration::from_millis(500);
 
 /// What an operator may set.
 #[derive(Clone, Debug)]
@@ -74,6 +79,8 @@ pub struct Patience {
     pub body: Duration,
     /// A client that takes nothing of its answer.
     pub stuck: Duration,
+    /// A client that follows the log over a WebSocket and does not take the next event.
+    pub feed: Duration,
 }
 
 impl Default for Patience {
@@ -82,6 +89,7 @@ impl Default for Patience {
             head: Duration::from_secs(10),
             body: Duration::from_secs(REQUEST_TIME_MAX_S),
             stuck: Duration::from_secs(30),
+            feed: Duration::from_secs(10),
         }
     }
 }
@@ -95,6 +103,7 @@ pub struct Server {
     patience: Patience,
     metrics: Arc<Metrics>,
     known: Arc<Known>,
+    feeds: Arc<Hub>,
     /// The places of those whom the kernel attends to.
     turns: Arc<Semaphore>,
     rates: Arc<Rates<Credential>>,
@@ -115,6 +124,7 @@ impl Server {
             patience: Patience::default(),
             metrics: Arc::default(),
             known: Arc::default(),
+            feeds: Arc::default(),
             rates: Arc::new(rates),
             strangers: Arc::new(Rates::new(STRANGERS_PER_SECOND, STRANGERS_BURST)),
             ambient: Ambient::system(),
@@ -146,8 +156,9 @@ impl Server {
         let hosts = http::Hosts::new(listener.local_addr()?, &self.settings.allowed_hosts);
         let mut gave_up = self.kernel.gave_up();
         let upkeep = tokio::spawn(upkeep::run(Arc::clone(&self.kernel)));
+        let (kernel, feeds) = (Arc::clone(&self.kernel), Arc::clone(&self.feeds));
+        let tail = tokio::spawn(feed::tail(Arc::clone(&kernel), Arc::clone(&feeds)));
         let connections_max = connection::within_descriptors(self.settings.connections_max);
-        let kernel = Arc::clone(&self.kernel);
         let (metrics, patience) = (Arc::clone(&self.metrics), self.patience);
         let routes = http::routes(self, hosts);
         let doors = connection::Doors::new(routes, connections_max, patience, metrics);
@@ -157,8 +168,12 @@ impl Server {
                 _ = gave_up.wait_for(Option::is_some) => {}
             }
             kernel.end_waits();
+            feeds.end();
         };
         doors.keep_open(listener, socket, ends).await;
+        // They were told to end when the doors closed; what is left takes no answer.
+        let _ = tokio::time::timeout(FEEDS_END, feeds.ended()).await;
+        tail.abort();
         upkeep.abort();
         Ok(())
     }

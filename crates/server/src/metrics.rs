@@ -41,6 +41,7 @@ pub(crate) struct Gauges {
     pub(crate) head: i64,
     pub(crate) waiting_writes: usize,
     pub(crate) waiting_reads: usize,
+    pub(crate) streams: usize,
     pub(crate) descriptors: Option<u64>,
     pub(crate) resident_bytes: Option<u64>,
 }
@@ -88,6 +89,7 @@ impl Metrics {
             gauges.waiting_reads,
         );
         single(&mut text, "comity_connections", "gauge", connections);
+        single(&mut text, "comity_streams", "gauge", gauges.streams);
         single(
             &mut text,
             "comity_connections_refused_total",
@@ -165,6 +167,7 @@ mod tests {
             head: 7,
             waiting_writes: 1,
             waiting_reads: 2,
+            streams: 3,
             descriptors: Some(9),
             resident_bytes: None,
         });
@@ -172,6 +175,7 @@ mod tests {
         for line in [
             "comity_log_head_seq 7",
             "comity_connections 1",
+            "comity_streams 3",
             "comity_requests_total{operation=\"orient\",status=\"200\"} 1",
             "comity_request_seconds_bucket{operation=\"orient\",le=\"0.0005\"} 0",
             "comity_request_seconds_bucket{operation=\"orient\",le=\"0.001\"} 1",

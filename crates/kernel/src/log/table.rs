@@ -65,6 +65,29 @@ pub fn page(read: &mut impl Read, since: Seq, limit: i64) -> Result<Vec<Recorded
     )
 }
 
+/// Counts how many of the next events may be read together: up to `rows`, and `bytes_max` of
+/// payload unless the first alone has more.
+pub fn fitting(
+    read: &mut impl Read,
+    since: Seq,
+    rows: i64,
+    bytes_max: i64,
+) -> Result<i64, StoreError> {
+    let sizes = read.rows(
+        "select coalesce(cast(octet_length(payload) as bigint), 0)
+         from event where seq > ?1 order by seq limit cast(?2 as bigint)",
+        params![since, rows],
+        Row::take::<i64>,
+    )?;
+    let mut bytes = 0;
+    let fits = sizes.iter().take_while(|size| {
+        let first = bytes == 0;
+        bytes += **size;
+        first || bytes <= bytes_max
+    });
+    Ok(i64::try_from(fits.count()).unwrap_or(rows))
+}
+
 fn recorded(row: &mut Row) -> Result<Recorded, StoreError> {
     Ok(Recorded {
         seq: row.take()?,

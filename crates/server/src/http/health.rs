@@ -75,6 +75,7 @@ fn gauges(server: &Server) -> Gauges {
         head: server.kernel.head().borrow().get(),
         waiting_writes,
         waiting_reads,
+        streams: server.feeds.open(),
         descriptors: crate::health::open_descriptors(),
         resident_bytes: resident_pages.map(|pages| pages * rustix::param::page_size() as u64),
     }

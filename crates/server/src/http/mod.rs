@@ -22,11 +22,12 @@ use axum::middleware::from_fn_with_state;
 use axum::routing::{MethodFilter, get, on};
 use comity_kernel::operation::{Method, OPERATIONS};
 
-use crate::{Server, mcp};
+use crate::{Server, feed, mcp};
 
 pub(crate) use answer::{Refusal, json as json_response};
 pub use gate::Hosts;
 pub use openapi::document as openapi_document;
+pub(crate) use request::{decoded, only as only_header};
 pub(crate) use trace::traceparent;
 
 /// Where a connection comes from.
@@ -45,7 +46,9 @@ pub(crate) fn routes(server: Server, hosts: Hosts) -> Router {
         .route("/metrics", get(health::metrics))
         .route("/api/openapi.json", get(openapi::serve))
         .route("/api/docs", get(docs::page))
-        .route("/api/docs/style.css", get(docs::style));
+        .route("/api/docs/style.css", get(docs::style))
+        .route("/api/events/stream", get(feed::stream))
+        .route("/ws/agents/{id}", get(feed::open_socket));
     for operation in OPERATIONS {
         for route in operation.routes {
             let handler = move |server, request| operation::run(operation, route, server, request);

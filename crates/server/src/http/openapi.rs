@@ -10,6 +10,7 @@ use comity_kernel::operation::{Bytes, Effect, OPERATIONS, Operation, Route};
 use serde_json::{Map, Value, json};
 
 use super::answer;
+use crate::feed;
 
 /// The document does not change while the program runs.
 static DOCUMENT: LazyLock<Value> = LazyLock::new(document);
@@ -32,6 +33,9 @@ pub fn document() -> Value {
         }
     }
     paths.insert("/health".to_owned(), health());
+    for (path, described) in feed::describe::paths() {
+        paths.insert(path.to_owned(), described);
+    }
     json!({
         "openapi": "3.1.0",
         "info": {

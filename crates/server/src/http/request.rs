@@ -120,7 +120,10 @@ pub(super) fn key(headers: &HeaderMap) -> Result<Option<IdempotencyKey>, Error> 
 }
 
 /// Returns the value of a header; of two, one would be overlooked.
-fn only<'a>(headers: &'a HeaderMap, name: &'static str) -> Result<Option<&'a str>, Error> {
+pub(crate) fn only<'a>(
+    headers: &'a HeaderMap,
+    name: &'static str,
+) -> Result<Option<&'a str>, Error> {
     let mut values = headers.get_all(name).iter();
     match (values.next(), values.next()) {
         (None, _) => Ok(None),
@@ -132,7 +135,8 @@ fn only<'a>(headers: &'a HeaderMap, name: &'static str) -> Result<Option<&'a str
     }
 }
 
-fn decoded(text: &str) -> Result<String, Error> {
+/// Reads what is percent-encoded in a URL.
+pub(crate) fn decoded(text: &str) -> Result<String, Error> {
     let decoded = percent_decode_str(text).decode_utf8();
     decoded
         .map(std::borrow::Cow::into_owned)

@@ -8,6 +8,7 @@ mod answers;
 mod bodies;
 mod crowd;
 mod descriptors;
+mod feeds;
 mod heads;
 mod origins;
 mod pages;

@@ -1,0 +1,28 @@
+//! Reads the log for the program itself, which then shows each caller its part.
+
+use comity_domain::Seq;
+use comity_domain::limits::PAGE_MAX;
+
+use super::entry::Entry;
+use super::table;
+use crate::actor::{Actor, Party};
+use crate::error::Error;
+use crate::query::Query;
+use crate::tx::Snapshot;
+
+/// Asks for the next events after a place in the log, as many as make a page.
+#[derive(Clone, Copy, Debug)]
+pub struct LogAfter {
+    /// The place, exclusive.
+    pub since: Seq,
+}
+
+impl Query for LogAfter {
+    const NAME: &'static str = "log_after";
+    const WHO: &'static [Party] = &[];
+    type Answer = Vec<Entry>;
+
+    fn run(&self, _actor: &Actor, snapshot: &mut Snapshot<'_>) -> Result<Vec<Entry>, Error> {
+        Ok(table::entries(snapshot, self.since, PAGE_MAX.into())?)
+    }
+}
