@@ -30,10 +30,20 @@ fn stream() -> Value {
         "responses": responses(&json!({
             "200": {
                 "description": "The stream.",
-                "content": { "text/event-stream": { "schema": { "type": "string" } } },
+                "content": { "text/event-stream": { "schema": event() } },
             },
         })),
     } })
+}
+
+/// One event of the stream: what it carries is JSON inside a text.
+fn event() -> Value {
+    json!({
+        "type": "object",
+        "properties": {
+            "id": { "type": "string" }, "event": { "type": "string" }, "data": { "type": "string" },
+        },
+    })
 }
 
 fn socket() -> Value {
