@@ -13,6 +13,7 @@ mod commit;
 mod hand_postgres;
 mod hand_sqlite;
 mod http;
+mod live;
 mod load;
 mod mail;
 mod pairs;
@@ -53,7 +54,7 @@ struct Group {
     measure: fn(&Wanted) -> Vec<Row>,
 }
 
-const GROUPS: [Group; 11] = [
+const GROUPS: [Group; 13] = [
     Group {
         rows: &["commit"],
         measure: commit::concurrent,
@@ -93,6 +94,14 @@ const GROUPS: [Group; 11] = [
     Group {
         rows: &["mail_search", "mail_search_newest"],
         measure: mail::search,
+    },
+    Group {
+        rows: &["mail_live"],
+        measure: live::live,
+    },
+    Group {
+        rows: &["mail_memory"],
+        measure: live::memory,
     },
     Group {
         rows: &["start", "memory"],

@@ -1,7 +1,7 @@
 //! The server as a process: how fast it answers first, and what it holds when idle.
 
 use std::io::{BufRead, BufReader, Read, Write};
-use std::net::TcpStream;
+use std::net::{SocketAddr, TcpStream};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
@@ -79,15 +79,16 @@ fn make_large(data: &Path) -> u64 {
 }
 
 /// A running server.
-struct Server {
+pub(crate) struct Server {
     child: Child,
+    addr: SocketAddr,
     /// From before the process was made until its first answer was read.
     answered_after: Duration,
 }
 
 impl Server {
     /// Starts it and waits for its first answer.
-    fn start(comity: &Path, data: &Path) -> Self {
+    pub(crate) fn start(comity: &Path, data: &Path) -> Self {
         let started = Instant::now();
         let mut child = Command::new(comity)
             .arg("--data")
@@ -103,15 +104,22 @@ impl Server {
         let read = BufReader::new(stdout).read_line(&mut line);
         read.expect("it says where it listens");
         let said: Value = serde_json::from_str(&line).expect("it says it in JSON");
-        ask_health(said["addr"].as_str().expect("it listens"));
+        let addr = said["addr"].as_str().expect("it listens");
+        ask_health(addr);
         Self {
             child,
+            addr: addr.parse().expect("an address"),
             answered_after: started.elapsed(),
         }
     }
 
+    /// Returns where it listens.
+    pub(crate) fn addr(&self) -> SocketAddr {
+        self.addr
+    }
+
     /// Waits until it has not used the processor for a while: its own check is over then.
-    fn wait_until_idle(&self) {
+    pub(crate) fn wait_until_idle(&self) {
         let started = Instant::now();
         let mut used = self.ticks();
         loop {
@@ -141,7 +149,7 @@ impl Server {
             .expect("two times")
     }
 
-    fn resident_mb(&self) -> f64 {
+    pub(crate) fn resident_mb(&self) -> f64 {
         let status = self.proc("status");
         let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
         let kib = line.and_then(|line| line.split_whitespace().next());
@@ -154,7 +162,7 @@ impl Server {
     }
 
     /// Ends it; returns how many milliseconds its first answer took.
-    fn stop(mut self) -> f64 {
+    pub(crate) fn stop(mut self) -> f64 {
         let id = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw);
         kill_process(id.expect("a process id"), Signal::TERM).expect("it can be signalled");
         self.child.wait().expect("it ends");
