@@ -2,9 +2,9 @@
 
 use std::io::{self, BufRead as _, BufReader, Read, Write as _};
 use std::net::TcpStream;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use comity_testkit::served::{Answer, Call, read_answer};
+use comity_testkit::served::{Answer, Call, PATIENCE, read_answer};
 use serde_json::Value;
 
 use crate::town::Town;
@@ -98,7 +98,10 @@ impl Stream {
 
     /// Waits for the next event; `None` at the end.
     pub(super) fn next(&mut self) -> Option<Came> {
+        let deadline = Instant::now() + PATIENCE;
         loop {
+            // Signs of life alone are not what a test waits for.
+            assert!(Instant::now() < deadline, "nothing came");
             match self.block() {
                 Ok(Some(came)) => return Some(came),
                 Ok(None) => {}
@@ -116,8 +119,7 @@ impl Stream {
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
             other => panic!("{other:?}"),
         }
-        let patience = comity_testkit::served::PATIENCE;
-        socket(self).set_read_timeout(Some(patience)).unwrap();
+        socket(self).set_read_timeout(Some(PATIENCE)).unwrap();
     }
 
     /// Reads up to an empty line: an event, or a sign of life.
