@@ -21,6 +21,9 @@ pub trait Command: Serialize + Send + 'static {
     /// What it answers; secrets in it are `#[serde(skip)]`, for the answer is stored (C2).
     type Answer: Serialize + DeserializeOwned + Send + 'static;
 
+    /// Does what can be done before the transaction, on the caller's own thread.
+    fn prepare(&self) {}
+
     /// Reads, decides and emits.
     fn decide(&self, tx: &mut WriteTx<'_, '_>) -> Result<Self::Answer, Stop>;
 

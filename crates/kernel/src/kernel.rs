@@ -136,6 +136,7 @@ impl Kernel {
         if let Err(error) = caller.actor.must_be_one_of(C::NAME, C::WHO) {
             return Ticket::answered(Err(error));
         }
+        command.prepare();
         let line = caller.actor.credential();
         let (reply, ticket) = Ticket::new();
         let job = Box::new(CommandJob::new(caller, command, reply));

@@ -18,7 +18,7 @@ use crate::log::line::payload_hash;
 use crate::log::{self, Envelope, Event, Place, Tables, link};
 use crate::params;
 use crate::presence::Presence;
-use crate::store::search::{self, SearchFilter, Words};
+use crate::store::search::{self, Cut, SearchFilter, Words};
 use crate::store::{Param, Row, Rows, Session, StoreError, Visit};
 
 /// Reads rows as of one moment.
@@ -146,6 +146,8 @@ pub struct WriteTx<'a, 'b> {
     actor: &'a Actor,
     correlation: Option<&'a Correlation>,
     emitted: u32,
+    /// The words of the next message, where they were cut before the transaction.
+    cut: Option<Cut>,
 }
 
 impl<'a, 'b> WriteTx<'a, 'b> {
@@ -159,6 +161,7 @@ impl<'a, 'b> WriteTx<'a, 'b> {
             actor,
             correlation,
             emitted: 0,
+            cut: None,
         }
     }
 
@@ -170,6 +173,11 @@ impl<'a, 'b> WriteTx<'a, 'b> {
     /// Returns fresh random bytes.
     pub fn random<const N: usize>(&self) -> [u8; N] {
         self.batch.ambient.random()
+    }
+
+    /// Takes the words of the next message, which then need not be cut again.
+    pub(crate) fn use_words(&mut self, cut: Option<Cut>) {
+        self.cut = cut;
     }
 
     /// Keeps bytes by their hash, off the log; what names the hash is on it.
@@ -228,8 +236,9 @@ impl<'a, 'b> WriteTx<'a, 'b> {
         };
         self.emitted += 1;
         if let Event::MessageSent(sent) = &event {
-            let words = Words::of(sent.id.get(), &sent.subject, &sent.body);
-            self.batch.words.push(words);
+            let cut = self.cut.take();
+            let cut = cut.unwrap_or_else(|| Cut::of(&sent.subject, &sent.body));
+            self.batch.words.push(Words::new(sent.id.get(), cut));
         }
         self.batch.ambient.failpoints.hit("command.after_emit")?;
         Ok(place.seq)

@@ -13,6 +13,7 @@ use crate::command::Stop;
 use crate::error::{Error, Impossible};
 use crate::params;
 use crate::store::Row;
+use crate::store::search::Cut;
 use crate::tx::{Read, WriteTx};
 
 /// Everything a message is made from.
@@ -29,6 +30,8 @@ pub(super) struct Letter {
     pub(super) answers: Option<Message>,
     pub(super) topic: Option<Topic>,
     pub(super) attachments: Vec<AttachmentRef>,
+    /// Its words, where they were cut before the transaction.
+    pub(super) words: Option<Cut>,
 }
 
 /// Something to attach, by the hash that `put_attachment` answered.
@@ -78,6 +81,7 @@ pub(super) fn deliver(tx: &mut WriteTx<'_, '_>, letter: Letter) -> Result<SentMe
     }
     let attachments = attached(tx, &letter.attachments)?;
     let id = table::next_id(tx)?;
+    tx.use_words(letter.words);
     tx.emit(MessageSent {
         id,
         project: letter.project,

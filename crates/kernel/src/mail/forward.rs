@@ -80,6 +80,7 @@ impl Command for Forward {
                 answers: None,
                 topic: None,
                 attachments,
+                words: None,
             },
         )
     }

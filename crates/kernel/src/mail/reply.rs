@@ -70,6 +70,7 @@ impl Command for Reply {
                     .and_then(|topic| super::Topic::parse(topic).ok()),
                 answers: Some(message),
                 attachments: self.attachments.clone(),
+                words: None,
             },
         )
     }

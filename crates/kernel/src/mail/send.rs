@@ -1,5 +1,7 @@
 //! Sends a message.
 
+use std::sync::OnceLock;
+
 use comity_domain::{Address, Importance, MessageId};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -11,6 +13,7 @@ use crate::actor::Party;
 use crate::command::{Command, Stop};
 use crate::error::Error;
 use crate::project::table::{self as project_table, ProjectRef};
+use crate::store::search::Cut;
 use crate::tx::WriteTx;
 
 /// Sends a message to agents of the project, `name@project` elsewhere, `operator`, or `*` for everybody.
@@ -51,12 +54,20 @@ pub struct SendMessage {
     /// What it carries.
     #[serde(default)]
     pub attachments: Vec<AttachmentRef>,
+    /// Its words, cut before the transaction.
+    #[serde(skip)]
+    pub words: OnceLock<Cut>,
 }
 
 impl Command for SendMessage {
     const NAME: &'static str = "send_message";
     const WHO: &'static [Party] = &[Party::Agent, Party::Operator];
     type Answer = SentMessage;
+
+    fn prepare(&self) {
+        self.words
+            .get_or_init(|| Cut::of(&self.subject, &self.body));
+    }
 
     fn decide(&self, tx: &mut WriteTx<'_, '_>) -> Result<SentMessage, Stop> {
         let actor = tx.actor().clone();
@@ -91,6 +102,7 @@ impl Command for SendMessage {
                 answers,
                 topic: self.topic.clone(),
                 attachments: self.attachments.clone(),
+                words: self.words.get().cloned(),
             },
         )
     }

@@ -3,6 +3,8 @@
 //! The tokens are ours, so both find the same. What a user wrote never reaches an engine raw: it is
 //! parsed into tokens, and each engine's file writes those in its own notation.
 
+use std::sync::Arc;
+
 use comity_domain::search::{Indexed, Query, indexed};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -38,20 +40,42 @@ pub(crate) struct SearchFilter {
     pub(crate) limit: i64,
 }
 
+/// A message's words, place by place.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Cut {
+    subject: Arc<[Indexed]>,
+    body: Arc<[Indexed]>,
+}
+
+impl Cut {
+    /// Cuts a subject and a body into words.
+    pub(crate) fn of(subject: &str, body: &str) -> Self {
+        let [subject, body] = indexed(subject, body);
+        Self {
+            subject: subject.into(),
+            body: body.into(),
+        }
+    }
+}
+
 /// The words of one message, place by place.
 #[derive(Clone, Debug)]
 pub struct Words {
     /// The message's number.
     pub id: i64,
     /// Its subject.
-    pub subject: Vec<Indexed>,
+    pub subject: Arc<[Indexed]>,
     /// Its body.
-    pub body: Vec<Indexed>,
+    pub body: Arc<[Indexed]>,
 }
 
 impl Words {
     pub(crate) fn of(id: i64, subject: &str, body: &str) -> Self {
-        let [subject, body] = indexed(subject, body);
+        Self::new(id, Cut::of(subject, body))
+    }
+
+    pub(crate) fn new(id: i64, cut: Cut) -> Self {
+        let Cut { subject, body } = cut;
         Self { id, subject, body }
     }
 }

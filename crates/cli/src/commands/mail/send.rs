@@ -69,6 +69,7 @@ impl Send {
             reply_to: self.reply_to,
             topic: self.topic.clone(),
             attachments: self.content.attach(&session)?,
+            words: std::sync::OnceLock::new(),
         };
         session.call(SendMessage::NAME, &request).map(sent::shown)
     }

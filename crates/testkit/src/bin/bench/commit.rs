@@ -1,6 +1,7 @@
 //! Durable commands on SQLite, many callers and one.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use comity_kernel::store::recording::Transaction;
@@ -108,6 +109,7 @@ pub(crate) fn one_caller<C: Command + Clone>(
 pub(crate) struct Runs {
     pub(crate) base: SqliteBase,
     pub(crate) script: Vec<Transaction>,
+    opened: AtomicUsize,
     _directory: TempDir,
 }
 
@@ -120,15 +122,18 @@ impl Runs {
         Self {
             base,
             script,
+            opened: AtomicUsize::new(0),
             _directory: directory,
         }
     }
 
     /// Opens a fresh base twice: with the kernel and by hand.
     pub(crate) fn open(&self) -> (Arc<Kernel>, Hand) {
-        let options = Options::sqlite(self.base.copy("kernel.db"));
+        // Servers of the repetition before may still have theirs open.
+        let nth = self.opened.fetch_add(1, Ordering::Relaxed);
+        let options = Options::sqlite(self.base.copy(&format!("kernel-{nth}.db")));
         let kernel = Kernel::open(options).expect("the kernel opens");
-        let hand = Hand::open(&self.base.copy("floor.db"));
+        let hand = Hand::open(&self.base.copy(&format!("floor-{nth}.db")));
         (Arc::new(kernel), hand)
     }
 }
