@@ -135,5 +135,11 @@ mod tests {
         let endless = "with recursive n (x) as (select 1 union all select x + 1 from n) select count(*) from n";
         let ended = reader.each(endless, &[], &mut |_| Ok(()));
         assert!(matches!(ended, Err(StoreError::Timeout(_))), "{ended:?}");
+        // A search may take less than other reads.
+        let mut patient = file.open_reader(Duration::from_secs(60)).unwrap();
+        patient.deadline.set(patient.read_max);
+        patient.hurry(Duration::from_millis(20)).unwrap();
+        let ended = patient.each(endless, &[], &mut |_| Ok(()));
+        assert!(matches!(ended, Err(StoreError::Timeout(_))), "{ended:?}");
     }
 }

@@ -148,9 +148,11 @@ pub(crate) fn message_json(nth: usize) -> serde_json::Value {
         "deploy",
     ];
     let word = |at: usize| WORDS[(nth * 7 + at * at) % WORDS.len()];
-    let body: Vec<String> = (0..80)
-        .map(|at| format!("{}{}", word(at), if at % 9 == 0 { nth } else { at }))
-        .collect();
+    let spoken = |at: usize| match at % 9 {
+        0 => format!("{}{nth}", word(at)),
+        _ => word(at).to_owned(),
+    };
+    let body: Vec<String> = (0..80).map(spoken).collect();
     json!({
         "project": PROJECT, "to": [READER], "subject": format!("{} {} TKT-{nth}", word(1), word(2)), "body": body.join(" "),
     })

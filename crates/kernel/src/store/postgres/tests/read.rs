@@ -1,3 +1,5 @@
+use std::time::Duration;
+
 use super::*;
 
 // L2
@@ -50,5 +52,23 @@ fn visitor_can_end_a_long_result() {
     assert!(matches!(stopped, Err(StoreError::Shape("no more"))));
     assert_eq!(seen, 1);
     assert_eq!(all::<i64>(&mut reader, "select 5"), [5]);
+    reader.end();
+}
+
+// S5: a search may take less than other reads, and the next read is as patient as before
+#[test]
+fn hurried_read_ends_and_the_next_is_not_hurried() {
+    let workspace = Workspace::new("hurry");
+    let mut reader = workspace.reader();
+    reader.begin().expect("begin");
+    reader
+        .hurry(Duration::from_millis(20))
+        .expect("it can be told");
+    let slow = "select cast(1 as bigint) from pg_sleep(0.2)";
+    let ended = try_all::<i64>(&mut reader, slow);
+    assert!(matches!(ended, Err(StoreError::Timeout(_))), "{ended:?}");
+    reader.end();
+    reader.begin().expect("begin");
+    assert_eq!(all::<i64>(&mut reader, slow), [1]);
     reader.end();
 }
