@@ -136,7 +136,7 @@ mod tests {
         let ended = reader.each(endless, &[], &mut |_| Ok(()));
         assert!(matches!(ended, Err(StoreError::Timeout(_))), "{ended:?}");
         // A search may take less than other reads.
-        let mut patient = file.open_reader(Duration::from_secs(60)).unwrap();
+        let mut patient = file.open_reader(Duration::from_mins(1)).unwrap();
         patient.deadline.set(patient.read_max);
         patient.hurry(Duration::from_millis(20)).unwrap();
         let ended = patient.each(endless, &[], &mut |_| Ok(()));
