@@ -57,6 +57,10 @@ pub const ANSWER_TIME_MAX_S: u64 = 30;
 
 /// Items of a page when the caller does not say.
 pub const PAGE_DEFAULT: u32 = 50;
+/// Bytes of bodies after which a page ends early.
+pub const PAGE_BYTES_MAX: usize = 1_024 * 1_024;
+/// Messages of a thread that are summed up.
+pub const SUMMARY_MESSAGES_MAX: usize = 5_000;
 /// Items of the largest page.
 pub const PAGE_MAX: u32 = 500;
 

@@ -35,6 +35,9 @@ const STOP_PATIENCE: Duration = Duration::from_millis(2_500);
 /// How soon after a change somebody who waits looks again.
 const LOOK_EVERY: Duration = Duration::from_millis(2);
 
+/// How long somebody who waits rests when the readers are busy.
+const REST: Duration = Duration::from_millis(50);
+
 /// A running kernel; dropping it stops it.
 pub struct Kernel {
     queue: Arc<Queue<Box<dyn Job>>>,
@@ -167,7 +170,14 @@ impl Kernel {
             let end = tokio::time::Instant::now() + patience;
             loop {
                 head.borrow_and_update();
-                let read = ask(&reads, &ambient, actor.clone(), query.clone()).await?;
+                let read = match ask(&reads, &ambient, actor.clone(), query.clone()).await {
+                    // Others are many just now; whoever waits anyway can wait a little longer.
+                    Err(Error::Busy { .. }) if tokio::time::Instant::now() < end => {
+                        tokio::time::sleep(REST).await;
+                        continue;
+                    }
+                    read => read?,
+                };
                 if is_something(&read.answer) || *ending.borrow() {
                     return Ok(read);
                 }

@@ -1,6 +1,6 @@
 //! Keyset pages: every list is one.
 
-use comity_domain::limits::{PAGE_DEFAULT, PAGE_MAX};
+use comity_domain::limits::{PAGE_BYTES_MAX, PAGE_DEFAULT, PAGE_MAX};
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, de};
 
@@ -93,6 +93,39 @@ impl<T> Page<T> {
         }
     }
 }
+
+impl<T> Page<T> {
+    /// Reads a page piece by piece, and ends it early when it holds too many bytes.
+    pub(crate) fn gather<E>(
+        limit: Limit,
+        start: i64,
+        mut read: impl FnMut(i64, i64) -> Result<Vec<T>, E>,
+        key: impl Fn(&T) -> i64,
+        bytes: impl Fn(&T) -> usize,
+    ) -> Result<Self, E> {
+        let (mut items, mut held, mut from) = (Vec::new(), 0, start);
+        while items.len() <= limit.get() {
+            let wanted = (limit.get() + 1 - items.len()).min(PIECE);
+            let piece = read(from, i64::try_from(wanted).unwrap_or(i64::MAX))?;
+            let Some(last) = piece.last() else { break };
+            from = key(last);
+            held += piece.iter().map(&bytes).sum::<usize>();
+            let whole = piece.len() == wanted;
+            items.extend(piece);
+            if held > PAGE_BYTES_MAX && whole && items.len() <= limit.get() {
+                let next = items.last().map(|item| key(item).to_string());
+                return Ok(Self { items, next });
+            }
+            if !whole {
+                break;
+            }
+        }
+        Ok(Self::cut(items, limit, key))
+    }
+}
+
+/// Items that are read at a time.
+const PIECE: usize = 16;
 
 #[cfg(test)]
 mod tests {

@@ -189,9 +189,16 @@ impl<'a, 'b> WriteTx<'a, 'b> {
     ) -> Result<(), StoreError> {
         let at = self.batch.now.at;
         self.batch.write(
-            "insert into blob (sha256, bytes, added_by, added_at) values (?1, ?2, ?3, ?4)
+            "insert into blob (sha256, bytes, added_at) values (?1, ?2, ?3)
              on conflict (sha256) do nothing",
-            params![sha256.bytes(), bytes, owner, at],
+            params![sha256.bytes(), bytes, at],
+            Rows::Any,
+        )?;
+        let size = i64::try_from(bytes.len()).unwrap_or(i64::MAX);
+        self.batch.write(
+            "insert into blob_owner (owner, sha256, bytes) values (?1, ?2, ?3)
+             on conflict (owner, sha256) do nothing",
+            params![owner, sha256.bytes(), size],
             Rows::Any,
         )
     }

@@ -20,11 +20,13 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use comity_domain::limits::REQUEST_TIME_MAX_S;
+use comity_domain::limits::{ANSWER_TIME_MAX_S, REQUEST_TIME_MAX_S, WAIT_US_MAX};
 use comity_kernel::actor::Credential;
 use comity_kernel::ambient::Ambient;
 use comity_kernel::datadir::DataDir;
-use comity_kernel::{Error, Kernel};
+use comity_kernel::operation::{Operation, Outcome, Pace};
+use comity_kernel::{Caller, Error, Kernel};
+use serde_json::Value;
 use tokio::net::{TcpListener, UnixListener};
 use tokio::sync::{Semaphore, SemaphorePermit};
 
@@ -144,6 +146,35 @@ impl Server {
         self.turns.try_acquire().map_err(|_| Error::Busy {
             reason: "too many requests wait".to_owned(),
         })
+    }
+
+    /// Has the kernel answer, but does not wait for ever: a write that is given up may still take
+    /// effect.
+    async fn answer(
+        &self,
+        operation: &'static Operation,
+        caller: Caller,
+        request: Value,
+    ) -> Result<Outcome, Error> {
+        let turn = self.turn()?;
+        let call = (operation.call)(&self.kernel, caller, request);
+        let longest = Duration::from_secs(ANSWER_TIME_MAX_S);
+        let longest = match operation.pace {
+            Pace::Quick => longest,
+            Pace::Long => return call.await,
+            Pace::Waits => {
+                // Whoever only waits takes nobody's place.
+                drop(turn);
+                longest + Duration::from_micros(WAIT_US_MAX.unsigned_abs())
+            }
+        };
+        match tokio::time::timeout(longest, call).await {
+            Ok(answered) => answered,
+            Err(_) if operation.effect.writes() => Err(Error::Indeterminate),
+            Err(_) => Err(Error::Busy {
+                reason: "the database took too long".to_owned(),
+            }),
+        }
     }
 
     /// Serves until `stop` is there or the kernel gives up, and ends what is open.

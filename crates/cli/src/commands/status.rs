@@ -44,8 +44,13 @@ pub(crate) fn for_people(orientation: &Value) -> String {
         project,
         task,
         others,
+        unread,
+        ack_pending,
     } = Said::of(orientation);
-    format!("you      {name}\nproject  {project}\ntask     {task}\nothers   {others}")
+    format!(
+        "you      {name}\nproject  {project}\ntask     {task}\nothers   {others}\n\
+         unread   {unread}\nto ack   {ack_pending}"
+    )
 }
 
 /// Characters of the task that a model is told: the rest is its own to look up.
@@ -58,20 +63,25 @@ fn for_a_model(orientation: &Value) -> String {
         project,
         task,
         others,
+        unread,
+        ack_pending,
     } = Said::of(orientation);
     let task: String = task.chars().take(TASK_CHARS_MAX).collect();
     let mut text = format!(
         "# Comity\n\nYou are agent `{name}` in project `{project}`, with {others} other agents.\n"
     );
     // Writing to a string cannot fail.
-    let _ = writeln!(text, "Your task: {task}\n\n## Rules\n");
+    let _ = writeln!(
+        text,
+        "Your task: {task}\nIn your inbox: {unread} unread, {ack_pending} to acknowledge.\n\n## Rules\n"
+    );
     let rules = orientation.get("rules").and_then(Value::as_array);
     for rule in rules.into_iter().flatten().filter_map(Value::as_str) {
         let _ = writeln!(text, "- {}", harmless(rule));
     }
     let _ = write!(
         text,
-        "\nCommands: `comity --as {name} status`, `comity --as {name} agent list`; `--json` for programs."
+        "\nCommands, each with `--as {name}`: `comity mail inbox --unread`, `comity mail send NAME --subject S --body B`, `comity mail ack ID`, `comity wait`, `comity agent list`; `--json` for programs."
     );
     text
 }
@@ -81,6 +91,8 @@ struct Said {
     project: String,
     task: String,
     others: i64,
+    unread: i64,
+    ack_pending: i64,
 }
 
 impl Said {
@@ -92,12 +104,17 @@ impl Said {
                 text => harmless(text).into_owned(),
             }
         };
-        let others = orientation.get("others").and_then(Value::as_i64);
+        let count = |field: &str| {
+            let count = orientation.get(field).and_then(Value::as_i64);
+            count.unwrap_or_default()
+        };
         Self {
             name: text("name"),
             project: text("project"),
             task: text("task"),
-            others: others.unwrap_or_default(),
+            others: count("others"),
+            unread: count("unread"),
+            ack_pending: count("ack_pending"),
         }
     }
 }
@@ -111,11 +128,12 @@ mod tests {
     fn a_model_is_told_who_it_is_in_few_words() {
         let orientation = json!({
             "name": "Blue", "project": "web", "task": format!("x\n# {}", "y".repeat(4_000)),
-            "others": 2, "rules": ["One rule."]
+            "others": 2, "unread": 3, "ack_pending": 1, "rules": ["One rule."]
         });
         let text = for_a_model(&orientation);
         assert!(text.starts_with("# Comity\n\nYou are agent `Blue` in project `web`, with 2 "));
         assert!(text.contains("Your task: x\\n# yyy") && text.contains("\n- One rule.\n"));
+        assert!(text.contains("In your inbox: 3 unread, 1 to acknowledge."));
         // A token is about four characters; the bound is 800 of them.
         assert!(text.len() < 2_400, "{}", text.len());
     }

@@ -22,6 +22,7 @@ create table message (
 
 create index message_by_thread on message (thread_id, id);
 create index message_by_sender on message (sender_id, id);
+create index message_acks on message (project_id, id) where ack_required = 1;
 
 -- One row per message and recipient: it is delivered once (C3). Agent 0 is the operator.
 create table recipient (
@@ -81,11 +82,16 @@ create index contact_by_sender on contact (sender_id, id);
 create table blob (
     sha256 blob not null primary key constraint blob_sha256 check (length(sha256) = 32),
     bytes blob not null,
-    added_by text not null,
     added_at integer not null
 ) strict, without rowid;
 
-create index blob_by_owner on blob (added_by);
+-- Off the log: who put bytes in, and so may attach them.
+create table blob_owner (
+    owner text not null,
+    sha256 blob not null constraint blob_owner_blob references blob (sha256) on delete restrict,
+    bytes integer not null,
+    constraint blob_owner_key primary key (owner, sha256)
+) strict, without rowid;
 
 -- Off the log: the words of messages, as our own tokens; the text itself is in `message`.
 create virtual table message_text using fts5 (

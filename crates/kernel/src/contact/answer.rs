@@ -57,6 +57,9 @@ impl Command for AnswerContact {
         }
         let agent = agent_table::by_id(tx, before.agent_id)?.ok_or_else(unknown)?;
         let now = tx.now();
+        if self.answer == Verdict::Refuse && self.until.is_some() {
+            return Err(Error::invalid("until", "goes with an approval only").into());
+        }
         let left_us = self.until.map(|until| until.micros() - now.at.micros());
         if left_us.is_some_and(|left| left <= 0) {
             return Err(Error::invalid("until", "must be in the future").into());

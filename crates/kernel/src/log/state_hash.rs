@@ -60,8 +60,9 @@ pub const PROJECTED: [(&str, &str); 9] = [
 ];
 
 /// Tables that are not projections: the log itself, the index of words, and what upkeep writes.
-pub const OFF_LOG: [&str; 6] = [
+pub const OFF_LOG: [&str; 7] = [
     "blob",
+    "blob_owner",
     "event",
     "idempotency",
     "log_head",

@@ -1,5 +1,7 @@
 //! Finds whom a letter is for, and who may not get it.
 
+use std::collections::HashSet;
+
 use comity_domain::limits::{BROADCAST_MAX, BROADCAST_SEEN_US};
 use comity_domain::suggest::nearest;
 use comity_domain::{
@@ -7,7 +9,7 @@ use comity_domain::{
 };
 
 use super::deliver::Skipped;
-use super::table::{Owner, box_of};
+use super::table::Owner;
 use crate::contact::table as contact_table;
 use crate::error::Error;
 use crate::params;
@@ -42,13 +44,15 @@ pub(super) fn resolve(
     sender: Owner,
     addresses: impl Iterator<Item = (Delivery, Address)>,
 ) -> Result<Vec<Found>, Error> {
+    let (mut asked, mut owners) = (HashSet::new(), HashSet::new());
     let mut found: Vec<Found> = Vec::new();
     for (delivery, address) in addresses {
-        for one in meant(read, project, sender, delivery, &address)? {
-            if !found.iter().any(|known| known.owner == one.owner) {
-                found.push(one);
-            }
+        // A hundred times `*` is one broadcast.
+        if !asked.insert(address.to_string()) {
+            continue;
         }
+        let meant = meant(read, project, sender, delivery, &address)?;
+        found.extend(meant.into_iter().filter(|one| owners.insert(one.owner)));
     }
     Ok(found)
 }
@@ -228,9 +232,12 @@ fn is_in_thread(
     let Some(thread) = thread else {
         return Ok(false);
     };
+    // A bcc is nobody's business: having got one is no part that others may rely on.
     read.one(
-        "select count(*) from thread_member where agent_id = ?1 and thread_id = ?2",
-        params![box_of(Some(reader)), thread],
+        "select count(*) from message m where m.thread_id = ?2 and (m.sender_id = ?1 or exists (
+             select 1 from recipient r
+             where r.message_id = m.id and r.agent_id = ?1 and r.delivery <> 'bcc'))",
+        params![reader, thread],
         |row| Ok(row.take::<i64>()? > 0),
     )
 }

@@ -1,5 +1,7 @@
 //! Keeps and hands out the bytes that messages carry.
 
+use std::sync::OnceLock;
+
 use comity_domain::Sha256Hex;
 use comity_domain::limits::{ATTACHMENT_BYTES_MAX, STORED_BYTES_MAX};
 use schemars::JsonSchema;
@@ -24,6 +26,24 @@ use crate::tx::{Read, Snapshot, WriteTx};
 pub struct PutAttachment {
     /// The bytes in base64.
     pub content: Base64,
+    /// Their hash, taken before the transaction.
+    #[serde(skip)]
+    pub sha256: OnceLock<Sha256Hex>,
+}
+
+impl PutAttachment {
+    /// Asks to keep bytes.
+    pub const fn new(content: Base64) -> Self {
+        Self {
+            content,
+            sha256: OnceLock::new(),
+        }
+    }
+
+    fn hash(&self) -> Sha256Hex {
+        let hash = || Sha256Hex::new(Sha256::digest(self.content.bytes()).into());
+        *self.sha256.get_or_init(hash)
+    }
 }
 
 /// What was kept.
@@ -81,6 +101,10 @@ impl Command for PutAttachment {
     const WHO: &'static [Party] = &[Party::Agent, Party::Operator];
     type Answer = KeptAttachment;
 
+    fn prepare(&self) {
+        self.hash();
+    }
+
     fn decide(&self, tx: &mut WriteTx<'_, '_>) -> Result<KeptAttachment, Stop> {
         let bytes = self.content.bytes();
         let size = i64::try_from(bytes.len()).unwrap_or(i64::MAX);
@@ -88,11 +112,11 @@ impl Command for PutAttachment {
             let rule = format!("must be 1 to {ATTACHMENT_BYTES_MAX} bytes, not {size}");
             return Err(Error::invalid("content", rule).into());
         }
-        let sha256 = Sha256Hex::new(Sha256::digest(bytes).into());
+        let sha256 = self.hash();
         let owner = tx.actor().to_string();
         let (known, stored) = tx.one(
-            "select (select count(*) from blob where sha256 = ?1),
-                (select cast(coalesce(sum(length(bytes)), 0) as bigint) from blob where added_by = ?2)",
+            "select (select count(*) from blob_owner where owner = ?2 and sha256 = ?1),
+                (select cast(coalesce(sum(bytes), 0) as bigint) from blob_owner where owner = ?2)",
             params![sha256.bytes(), &owner],
             |row| Ok((row.take::<i64>()? > 0, row.take::<i64>()?)),
         )?;

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::address;
 use super::event::{Attached, MessageSent, Recipient};
-use super::table::{self, Detail, Message, own_box};
+use super::table::{self, Detail, Message, box_of, own_box};
 use super::{Body, Subject, Topic};
 use crate::command::Stop;
 use crate::error::{Error, Impossible};
@@ -133,17 +133,23 @@ fn sent(tx: &mut WriteTx<'_, '_>, id: MessageId) -> Result<Message, Error> {
     Ok(table::shown(tx, &actor, message, Detail::None)?)
 }
 
-/// Finds what is attached; whoever knows a hash had the bytes or a message that carries them.
+/// Finds what is attached: bytes the sender put in, or got with a message. Knowing a hash is not
+/// enough.
 fn attached(tx: &mut WriteTx<'_, '_>, wanted: &[AttachmentRef]) -> Result<Vec<Attached>, Error> {
     if wanted.len() > ATTACHMENTS_MAX {
         let rule = format!("must be at most {ATTACHMENTS_MAX}");
         return Err(Error::invalid("attachments", rule));
     }
+    let (own, owner) = (box_of(own_box(tx.actor())), tx.actor().to_string());
     let mut attached = Vec::new();
     for one in wanted {
         let bytes = tx.row(
-            "select length(bytes) from blob where sha256 = ?1",
-            params![one.sha256.bytes()],
+            "select length(b.bytes) from blob b where b.sha256 = ?1 and (cast(?2 as bigint) = 0
+                 or exists (select 1 from blob_owner o where o.owner = ?3 and o.sha256 = b.sha256)
+                 or exists (select 1 from message_attachment t join message m on m.id = t.message_id
+                     where t.sha256 = b.sha256 and (m.sender_id = ?2 or exists (
+                         select 1 from recipient r where r.message_id = m.id and r.agent_id = ?2))))",
+            params![one.sha256.bytes(), own, &owner],
             Row::take::<i64>,
         )?;
         let bytes = bytes.ok_or_else(|| Error::not_found("attachment", &one.sha256))?;

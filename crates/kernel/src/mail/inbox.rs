@@ -138,14 +138,20 @@ impl Query for Inbox {
             Some(from) => Some(sender(snapshot, actor, self.project.as_ref(), from)?),
             None => None,
         };
-        let mut entries = page(snapshot, self, owner, from)?;
-        for entry in &mut entries {
+        let newest = self.order == Order::Newest;
+        let start = match self.after.get() {
+            0 if newest => i64::MAX,
+            after => after,
+        };
+        let read = |start, limit| page(snapshot, self, owner, from, (start, limit));
+        let bytes = |entry: &Entry| entry.message.body.as_ref().map_or(0, String::len);
+        let key = |entry: &Entry| entry.message.id.get();
+        let mut page = Page::gather(self.limit, start, read, key, bytes)?;
+        for entry in &mut page.items {
             let message = entry.message.clone();
             entry.message = table::shown(snapshot, actor, message, self.detail)?;
         }
-        Ok(Page::cut(entries, self.limit, |entry| {
-            entry.message.id.get()
-        }))
+        Ok(page)
     }
 }
 
@@ -206,7 +212,7 @@ pub(super) fn sender(
 macro_rules! inbox_sql {
     ($which:literal, $beyond:literal, $order:literal) => {
         concat!(
-            "select ", message_columns!(), ", r.delivery, r.read_at, r.acked_at
+            "select ", message_columns!("?11"), ", r.delivery, r.read_at, r.acked_at
              from recipient r join message m on m.id = r.message_id", message_joins!(),
             "where r.agent_id = ?1 ", $which, $beyond,
             " and m.created_at >= cast(?3 as bigint) and m.created_at < cast(?4 as bigint)
@@ -241,6 +247,7 @@ fn page(
     wanted: &Inbox,
     owner: Owner,
     from: Option<Owner>,
+    (start, limit): (i64, i64),
 ) -> Result<Vec<Entry>, StoreError> {
     let sql = match (wanted.order, wanted.unread, wanted.ack_pending) {
         (Order::Newest, true, _) => UNREAD_NEWEST,
@@ -249,10 +256,6 @@ fn page(
         (Order::Oldest, false, true) => PENDING_OLDEST,
         (Order::Newest, false, false) => NEWEST,
         (Order::Oldest, false, false) => OLDEST,
-    };
-    let start = match (wanted.order, wanted.after.get()) {
-        (Order::Newest, 0) => i64::MAX,
-        (_, after) => after,
     };
     let floor = wanted.importance.unwrap_or(Importance::Low) as i64;
     read.rows(
@@ -267,7 +270,8 @@ fn page(
             wanted.topic.as_deref(),
             floor,
             wanted.ack_pending,
-            wanted.limit.and_one(),
+            limit,
+            wanted.detail.chars(),
         ],
         entry,
     )

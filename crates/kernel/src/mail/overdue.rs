@@ -49,6 +49,24 @@ pub struct OverdueAck {
     pub created_at: Timestamp,
 }
 
+/// What the operator sees of a project; the fourth parameter is not used.
+const OF_PROJECT: &str = "select m.id, m.subject, a.name, m.created_at from message m
+    left join agent a on a.id = m.sender_id
+    where m.project_id = ?1 and m.ack_required = 1 and m.id > ?2 and m.created_at <= ?3
+    and cast(?4 as bigint) = 0
+    and exists (select 1 from recipient r where r.message_id = m.id and r.acked_at is null)
+    order by m.id limit cast(?5 as bigint)";
+
+/// What an agent asked for or owes, whatever the project.
+const OF_AGENT: &str = "select m.id, m.subject, a.name, m.created_at from message m
+    left join agent a on a.id = m.sender_id
+    where m.ack_required = 1 and m.id > ?2 and m.created_at <= ?3 and cast(?1 as bigint) > 0
+    and (m.sender_id = ?4 or m.id in (select message_id from recipient
+        where agent_id = ?4 and ack_required = 1 and acked_at is null))
+    and exists (select 1 from recipient r where r.message_id = m.id and r.acked_at is null
+        and (m.sender_id = ?4 or r.agent_id = ?4))
+    order by m.id limit cast(?5 as bigint)";
+
 impl Query for OverdueAcks {
     const NAME: &'static str = "overdue_acks";
     const WHO: &'static [Party] = &[Party::Operator, Party::Agent];
@@ -59,13 +77,12 @@ impl Query for OverdueAcks {
         let age_us = self.older_than.map_or(0, Span::micros);
         let before = snapshot.now().at.micros().saturating_sub(age_us);
         let own = box_of(own_box(actor));
+        let sql = match own {
+            0 => OF_PROJECT,
+            _ => OF_AGENT,
+        };
         let mut overdue: Vec<OverdueAck> = snapshot.rows(
-            "select m.id, m.subject, a.name, m.created_at from message m
-             left join agent a on a.id = m.sender_id
-             where (m.project_id = ?1 or cast(?4 as bigint) <> 0) and m.ack_required = 1 and m.id > ?2 and m.created_at <= ?3
-             and exists (select 1 from recipient r where r.message_id = m.id and r.acked_at is null
-                 and (cast(?4 as bigint) = 0 or m.sender_id = ?4 or r.agent_id = ?4))
-             order by m.id limit cast(?5 as bigint)",
+            sql,
             params![
                 project.id,
                 self.after.get(),

@@ -78,7 +78,7 @@ impl Query for Search {
         let mut hits = Vec::new();
         for id in found {
             if let Some(message) = table::by_id(snapshot, MessageId::new(id))? {
-                hits.push(hit(&query, message));
+                hits.push(hit(&query, table::without_revision(actor, message)));
             }
         }
         let mut page = Page::cut(hits, self.limit, |hit| hit.message.id.get());

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use comity_domain::MessageId;
-use comity_domain::limits::PAGE_MAX;
+use comity_domain::limits::{PAGE_MAX, SUMMARY_MESSAGES_MAX};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -15,6 +15,8 @@ use crate::query::Query;
 use crate::tx::Snapshot;
 
 /// Sums a thread up: who takes part, how much there is, what is open, the last word.
+///
+/// Of a thread of more than 5,000 messages, the first 5,000.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ThreadSummary {
@@ -64,8 +66,9 @@ impl Query for ThreadSummary {
             last: None,
         };
         let mut after = 0;
-        loop {
-            let page = messages(snapshot, actor, thread_id, after, PAGE_MAX.into())?;
+        while summed.messages < SUMMARY_MESSAGES_MAX {
+            let part = (after, i64::from(PAGE_MAX));
+            let page = messages(snapshot, actor, thread_id, part, Detail::Preview.chars())?;
             let Some(newest) = page.last() else { break };
             after = newest.id.get();
             for message in page {

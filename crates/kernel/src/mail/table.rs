@@ -18,6 +18,15 @@ macro_rules! message_columns {
         "m.id, p.slug, m.project_id, m.thread_id, m.reply_to, m.sender_id, a.name, ap.slug,
          m.subject, m.body, m.importance, m.ack_required, m.topic, m.created_at, m.revision"
     };
+    // As much of the body as a parameter says: whoever wants a preview need not load it all.
+    ($chars:literal) => {
+        concat!(
+            "m.id, p.slug, m.project_id, m.thread_id, m.reply_to, m.sender_id, a.name, ap.slug,
+             m.subject, substr(m.body, 1, cast(cast(",
+            $chars,
+            " as bigint) as integer)), m.importance, m.ack_required, m.topic, m.created_at, m.revision"
+        )
+    };
 }
 
 /// Where a message's sender and project are found.
@@ -99,8 +108,10 @@ pub struct Message {
     pub attachments: Option<Vec<Attachment>>,
     /// When it was sent.
     pub created_at: Timestamp,
-    /// How many events it has.
-    pub revision: i64,
+    /// How many events it has; told to its sender and the operator, for a bcc reads and acknowledges
+    /// too.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub revision: Option<i64>,
     #[serde(skip)]
     pub(super) project_id: i64,
 }
@@ -144,6 +155,20 @@ pub enum Detail {
     Preview,
     /// All of it.
     Full,
+}
+
+/// Characters that are read for a preview. White space is folded, so it takes more than it shows.
+const PREVIEW_READ_CHARS: i64 = 1_000;
+
+impl Detail {
+    /// Returns how many characters of a body must be read for it.
+    pub(super) const fn chars(self) -> i64 {
+        match self {
+            Self::None => 0,
+            Self::Preview => PREVIEW_READ_CHARS,
+            Self::Full => i32::MAX as i64,
+        }
+    }
 }
 
 /// Returns the number for the next message.
@@ -257,6 +282,7 @@ pub(super) fn shown(
     detail: Detail,
 ) -> Result<Message, StoreError> {
     let body = message.body.take().unwrap_or_default();
+    message = without_revision(actor, message);
     match detail {
         Detail::None => {}
         Detail::Preview => message.preview = Some(preview(&body)),
@@ -268,6 +294,14 @@ pub(super) fn shown(
         }
     }
     Ok(message)
+}
+
+/// Takes the count of events out for those who are neither its sender nor the operator.
+pub(super) fn without_revision(actor: &Actor, mut message: Message) -> Message {
+    if matches!(actor, Actor::Agent { .. }) && message.from_id != own_box(actor) {
+        message.revision = None;
+    }
+    message
 }
 
 /// Fills in whom a message is for, as far as the caller may know.

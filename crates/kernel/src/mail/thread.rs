@@ -41,15 +41,20 @@ impl Query for Thread {
 
     fn run(&self, actor: &Actor, snapshot: &mut Snapshot<'_>) -> Result<Page<Message>, Error> {
         let thread = thread_of(snapshot, actor, self.id)?;
-        let (after, limit) = (self.after.get(), self.limit.and_one());
-        let messages = messages(snapshot, actor, thread, after, limit)?;
-        let messages = messages
+        let chars = self.detail.chars();
+        let read = |after, limit| messages(snapshot, actor, thread, (after, limit), chars);
+        let bytes = |message: &Message| message.body.as_ref().map_or(0, String::len);
+        let key = |message: &Message| message.id.get();
+        let page = Page::gather(self.limit, self.after.get(), read, key, bytes)?;
+        let items = page
+            .items
             .into_iter()
             .map(|message| table::shown(snapshot, actor, message, self.detail))
             .collect::<Result<_, _>>()?;
-        Ok(Page::cut(messages, self.limit, |message: &Message| {
-            message.id.get()
-        }))
+        Ok(Page {
+            items,
+            next: page.next,
+        })
     }
 }
 
@@ -73,19 +78,19 @@ pub(super) fn thread_of(
     Err(unknown())
 }
 
-/// Reads the messages of a thread that the caller may see, whole.
+/// Reads the messages of a thread that the caller may see, with so much of their bodies.
 pub(super) fn messages(
     read: &mut impl Read,
     actor: &Actor,
     thread: MessageId,
-    after: i64,
-    limit: i64,
+    (after, limit): (i64, i64),
+    chars: i64,
 ) -> Result<Vec<Message>, StoreError> {
     let owner = own_box(actor);
     read.rows(
         concat!(
             "select ",
-            message_columns!(),
+            message_columns!("?5"),
             " from message m",
             message_joins!(),
             "where m.thread_id = ?1 and m.id > ?2
@@ -93,7 +98,7 @@ pub(super) fn messages(
                  select 1 from recipient r where r.message_id = m.id and r.agent_id = ?3))
              order by m.id limit cast(?4 as bigint)"
         ),
-        params![thread, after, box_of(owner), limit],
+        params![thread, after, box_of(owner), limit, chars],
         table::message,
     )
 }

@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use comity_domain::search::{Indexed, Query, indexed};
+use comity_domain::search::{Indexed, Query, Sign, indexed};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -82,7 +82,7 @@ impl Words {
 
 /// An engine's full text.
 pub trait FullText: Sync {
-    /// Writes a query's terms in the engine's notation; empty if it has none.
+    /// Writes the terms of a query that looks for some word.
     fn notation(&self, query: &Query) -> String;
 
     /// Returns the statement that finds numbers of messages by their words.
@@ -91,7 +91,14 @@ pub trait FullText: Sync {
     /// until time, before which message, how many.
     fn found(&self, ranking: Ranking) -> &'static str;
 
-    /// Sums up everything the index holds, in any order; see [`place`].
+    /// Writes the terms of a query that only refuses, any of which leaves a message out.
+    fn refused(&self, query: &Query) -> String;
+
+    /// Returns the statement that finds messages without words; parameters as in
+    /// [`FullText::found`].
+    fn without(&self) -> &'static str;
+
+    /// Sums up everything the index holds, in any order.
     fn sum(&self, session: &mut dyn Session) -> Result<u128, StoreError>;
 
     /// Sums up what the index must hold of a message.
@@ -138,11 +145,11 @@ pub(crate) fn find(
     filter: &SearchFilter,
 ) -> Result<Vec<i64>, StoreError> {
     let text = session.full_text();
-    let notation = text.notation(query);
-    let sql = if notation.is_empty() {
-        BY_SENDER
-    } else {
-        text.found(filter.ranking)
+    let looks_for = query.terms.iter().any(|term| term.sign == Sign::Must);
+    let (notation, sql) = match (query.terms.is_empty(), looks_for) {
+        (true, _) => (String::new(), BY_SENDER),
+        (false, true) => (text.notation(query), text.found(filter.ranking)),
+        (false, false) => (text.refused(query), text.without()),
     };
     let mut found = Vec::new();
     session.each(

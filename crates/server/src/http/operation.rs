@@ -1,15 +1,14 @@
 //! The one handler: every operation of the registry goes through it.
 
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::http::request::Parts;
 use axum::response::{IntoResponse as _, Response};
-use comity_domain::limits::{ANSWER_TIME_MAX_S, WAIT_US_MAX};
-use comity_kernel::operation::{Bytes, Operation, Outcome, Pace, Route};
+use comity_kernel::operation::{Bytes, Operation, Outcome, Route};
 use comity_kernel::{Actor, Caller, Error};
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use super::answer::{self, Refusal};
 use super::{Peer, body, credential, request, trace};
@@ -97,33 +96,7 @@ async fn carry_out(
     };
     request::add_path(operation, route, parts.uri.path(), &mut object)?;
     request::add_expected_revision(operation, &parts.headers, &mut object)?;
-    answered_in_time(operation, server, caller, object).await
-}
-
-/// Waits for the kernel, but not for ever: a write that is given up may still take effect.
-async fn answered_in_time(
-    operation: &'static Operation,
-    server: &Server,
-    caller: Caller,
-    object: Map<String, Value>,
-) -> Result<Outcome, Error> {
-    let turn = server.turn()?;
-    let call = (operation.call)(&server.kernel, caller, Value::Object(object));
-    let longest = Duration::from_secs(ANSWER_TIME_MAX_S);
-    let longest = match operation.pace {
-        Pace::Quick => longest,
-        Pace::Long => return call.await,
-        Pace::Waits => {
-            // Whoever only waits takes nobody's place.
-            drop(turn);
-            longest + Duration::from_micros(WAIT_US_MAX.unsigned_abs())
-        }
-    };
-    match tokio::time::timeout(longest, call).await {
-        Ok(answered) => answered,
-        Err(_) if operation.effect.writes() => Err(Error::Indeterminate),
-        Err(_) => Err(Error::Busy {
-            reason: "the database took too long".to_owned(),
-        }),
-    }
+    server
+        .answer(operation, caller, Value::Object(object))
+        .await
 }

@@ -94,10 +94,9 @@ async fn run(
         .credential
         .get::<Actor>()
         .ok_or(Error::Unauthorized)?;
-    let _turn = server.turn()?;
     let mut who = plain(caller)?;
     who.key = caller.idempotency_key()?;
-    let answered = (operation.call)(&server.kernel, who, request).await;
+    let answered = server.answer(operation, who, request).await;
     if let (Err(Error::Unauthorized), Some(token)) = (&answered, actor.token()) {
         server.known.forget(token);
     }

@@ -238,6 +238,38 @@ both_engines! {
         assert_eq!(detail("full")["body"].as_str().unwrap().len(), 500);
     }
 
+    // Fault 14: what one read may hold is bounded in bytes, not only in items
+    fn a_page_of_large_bodies_ends_early_and_loses_nothing(engine) {
+        let team = Team::new(engine);
+        let body = "x".repeat(200 * 1024);
+        let send = |nth: usize, reply_to: Option<i64>| {
+            let request = json!({ "to": ["Green"], "subject": format!("{nth}"), "body": body, "reply_to": reply_to });
+            team.send(&team.blue, &request).unwrap()["message"]["id"].as_i64().unwrap()
+        };
+        let first = send(0, None);
+        let all: Vec<_> = [first].into_iter().chain((1..40).map(|nth| send(nth, Some(first)))).collect();
+        for (operation, mut request) in [
+            ("inbox", json!({ "order": "oldest", "detail": "full", "limit": 500 })),
+            ("thread", json!({ "id": first, "limit": 500 })),
+        ] {
+            let (mut seen, mut pages) = (Vec::new(), 0);
+            loop {
+                let page = team.call(&team.green, operation, &request).unwrap();
+                let items = page["items"].as_array().unwrap();
+                assert!(items.len() <= 16, "{operation}: {}", items.len());
+                seen.extend(items.iter().map(|item| item["id"].as_i64().unwrap()));
+                pages += 1;
+                if page["next"].is_null() {
+                    break;
+                }
+                request["after"] = page["next"].clone();
+            }
+            assert_eq!((seen, pages), (all.clone(), 3), "{operation}");
+        }
+        let whole = team.call(&team.green, "inbox", &json!({ "limit": 500 })).unwrap();
+        assert_eq!(whole["items"].as_array().unwrap().len(), 40);
+    }
+
     fn a_broadcast_reaches_those_who_were_heard_of_lately(engine) {
         let team = Team::new(engine);
         team.call(&Actor::OPERATOR, "retire_agent", &json!({ "agent": "Red", "project": "web" })).unwrap();
@@ -313,6 +345,12 @@ both_engines! {
         assert_eq!(get(&team.blue).unwrap()["content"], "aGVsbG8=");
         assert_eq!(code(get(&team.red)), "not_found");
         assert_eq!(code(get(&team.far)), "not_found");
+        // Knowing a hash is not enough to attach it, and so to read it.
+        let smuggled = json!({
+            "to": ["Far"], "subject": "s", "body": "b",
+            "attachments": [{ "sha256": kept["sha256"], "name": "a.txt" }],
+        });
+        assert_eq!(code(team.send(&team.far, &smuggled)), "not_found");
         let inbox = team.call(&team.green, "inbox", &json!({ "detail": "full" })).unwrap();
         assert_eq!(inbox["items"][0]["attachments"], json!([{ "bytes": 5, "name": "a.txt", "sha256": kept["sha256"] }]));
     }

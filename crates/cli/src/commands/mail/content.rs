@@ -97,7 +97,7 @@ pub(super) fn put(session: &Session<'_>, path: &Path, option: &str) -> Result<Va
         return Err(Error::invalid(option, rule).into());
     }
     let content = Base64::new(bytes);
-    session.call(PutAttachment::NAME, &PutAttachment { content })
+    session.call(PutAttachment::NAME, &PutAttachment::new(content))
 }
 
 fn text_of(source: impl Read, option: &str) -> Result<String, Error> {

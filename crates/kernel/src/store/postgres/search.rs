@@ -27,6 +27,13 @@ const NEWEST: &str = concat!(
     "order by m.id desc limit cast(?9 as bigint)"
 );
 
+const WITHOUT: &str = concat!(
+    "select m.id from message_text t join message m on m.id = t.message_id
+     where not (t.tokens @@ cast(cast(?1 as text) as tsquery))",
+    search_filter!(),
+    "order by m.id desc limit cast(?9 as bigint)"
+);
+
 impl FullText for TsVector {
     fn notation(&self, query: &Query) -> String {
         let of = |sign: Sign| query.terms.iter().filter(move |term| term.sign == sign);
@@ -40,6 +47,15 @@ impl FullText for TsVector {
             Ranking::Rank => RANKED,
             Ranking::Newest => NEWEST,
         }
+    }
+
+    fn refused(&self, query: &Query) -> String {
+        let terms: Vec<String> = query.terms.iter().map(term).collect();
+        terms.join(" | ")
+    }
+
+    fn without(&self) -> &'static str {
+        WITHOUT
     }
 
     fn sum(&self, session: &mut dyn Session) -> Result<u128, StoreError> {

@@ -27,6 +27,13 @@ const NEWEST: &str = concat!(
     "order by t.rowid desc limit cast(?9 as bigint)"
 );
 
+const WITHOUT: &str = concat!(
+    "select m.id from message m
+     where m.id not in (select t.rowid from message_text t where message_text match ?1)",
+    search_filter!(),
+    "order by m.id desc limit cast(?9 as bigint)"
+);
+
 impl FullText for Fts5 {
     fn notation(&self, query: &Query) -> String {
         let of = |sign: Sign| query.terms.iter().filter(move |term| term.sign == sign);
@@ -43,6 +50,15 @@ impl FullText for Fts5 {
             Ranking::Rank => RANKED,
             Ranking::Newest => NEWEST,
         }
+    }
+
+    fn refused(&self, query: &Query) -> String {
+        let terms: Vec<String> = query.terms.iter().map(term).collect();
+        terms.join(" OR ")
+    }
+
+    fn without(&self) -> &'static str {
+        WITHOUT
     }
 
     fn sum(&self, session: &mut dyn Session) -> Result<u128, StoreError> {

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::Own;
-use super::lean::only;
+use super::lean::{each_marked, marked, only};
 use super::untrusted::Marks;
 
 /// Lists who is here and what they do; with `agent`, shows that one in full.
@@ -55,10 +55,12 @@ impl Own for ListAgents {
         Ok(("list_agents", request))
     }
 
-    fn lean(answer: Value, _marks: &Marks) -> Value {
-        let Some(items) = answer.get("items").and_then(Value::as_array) else {
-            return answer;
-        };
+    fn lean(answer: Value, marks: &Marks) -> Value {
+        // What an agent says of itself is its own word.
+        let said = ["task", "status", "focus"];
+        if let Some(agent) = answer.get("agent") {
+            return json!({ "note": marks.note(), "agent": marked(agent, &said, marks) });
+        }
         let names = [
             "id",
             "name",
@@ -68,7 +70,8 @@ impl Own for ListAgents {
             "focus",
             "last_seen",
         ];
+        let items = each_marked(answer.get("items"), &said, marks);
         let agents: Vec<_> = items.iter().map(|item| only(item, &names)).collect();
-        json!({ "agents": agents, "next": answer.get("next") })
+        json!({ "note": marks.note(), "agents": agents, "next": answer.get("next") })
     }
 }

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::Own;
+use super::lean::{each_marked, marked};
 use super::untrusted::Marks;
 
 /// Lists contacts; with `request`, asks an agent whether you may write to it; with `id`, answers one who asked you.
@@ -62,7 +63,18 @@ impl Own for Contacts {
         }
     }
 
-    fn lean(answer: Value, _marks: &Marks) -> Value {
+    fn lean(mut answer: Value, marks: &Marks) -> Value {
+        let Value::Object(fields) = &mut answer else {
+            return answer;
+        };
+        if let Some(contact) = fields.get_mut("contact") {
+            *contact = marked(contact, &["reason"], marks);
+        }
+        if fields.contains_key("items") {
+            let items = each_marked(fields.get("items"), &["reason"], marks);
+            fields.insert("items".to_owned(), items.into());
+        }
+        fields.insert("note".to_owned(), marks.note());
         answer
     }
 }

@@ -19,6 +19,27 @@ fn is_empty(value: &Value) -> bool {
     value.as_array().is_some_and(Vec::is_empty)
 }
 
+/// Marks some fields of an entity as somebody else's words.
+pub(super) fn marked(entity: &Value, names: &[&str], marks: &Marks) -> Value {
+    let mut entity = entity.clone();
+    for name in names {
+        let text = entity.get(*name).and_then(Value::as_str);
+        let around = text
+            .filter(|text| !text.is_empty())
+            .map(|text| marks.around(text));
+        if let (Some(around), Value::Object(fields)) = (around, &mut entity) {
+            fields.insert((*name).to_owned(), around.into());
+        }
+    }
+    entity
+}
+
+/// Marks some fields of every item of a list.
+pub(super) fn each_marked(list: Option<&Value>, names: &[&str], marks: &Marks) -> Vec<Value> {
+    let items = list.and_then(Value::as_array).into_iter().flatten();
+    items.map(|item| marked(item, names, marks)).collect()
+}
+
 /// Shows a message as an agent needs it, its words marked as somebody else's.
 pub(super) fn message(message: &Value, marks: &Marks) -> Value {
     let heads = [
@@ -29,8 +50,6 @@ pub(super) fn message(message: &Value, marks: &Marks) -> Value {
         "bcc",
         "reply_to",
         "ack_required",
-        "topic",
-        "attachments",
         "created_at",
         "delivery",
         "read_at",
@@ -46,7 +65,11 @@ pub(super) fn message(message: &Value, marks: &Marks) -> Value {
     if message.get("importance") != Some(&"normal".into()) {
         lean.extend(only(message, &["importance"]));
     }
-    for words in ["subject", "preview", "body", "snippet"] {
+    let attached = each_marked(message.get("attachments"), &["name"], marks);
+    if !attached.is_empty() {
+        lean.insert("attachments".to_owned(), attached.into());
+    }
+    for words in ["topic", "subject", "preview", "body", "snippet"] {
         if let Some(marked) = marks.field(message, words) {
             lean.insert(words.to_owned(), marked);
         }

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::Own;
-use super::lean::{message, messages, only};
+use super::lean::{each_marked, message, messages, only};
 use super::untrusted::Marks;
 
 /// Shows a conversation in full; without `id`, lists those you have a part in.
@@ -64,8 +64,8 @@ impl Own for Thread {
 
     fn lean(answer: Value, marks: &Marks) -> Value {
         if let Some(shown) = answer.get("message") {
-            let marked = answer.get("marks").cloned().unwrap_or_default();
-            return json!({ "note": marks.note(), "message": message(shown, marks), "marks": marked });
+            let read_by = each_marked(answer.get("marks"), &["note"], marks);
+            return json!({ "note": marks.note(), "message": message(shown, marks), "marks": read_by });
         }
         if let Some(last) = answer.get("last") {
             let names = ["thread_id", "participants", "messages", "open_acks"];
