@@ -105,16 +105,15 @@ impl Client {
 
     async fn ask(&mut self, method: &str, path: &str, body: &Value) -> (u16, Value) {
         let head = &self.head;
-        let request = match method {
-            // A body that nobody reads would let the server close the connection.
-            "GET" => format!("GET {path} HTTP/1.1\r\n{head}\r\n"),
-            _ => {
-                let body = body.to_string();
-                let length = body.len();
-                format!(
-                    "{method} {path} HTTP/1.1\r\n{head}content-type: application/json\r\ncontent-length: {length}\r\n\r\n{body}"
-                )
-            }
+        // A body that nobody reads would let the server close the connection.
+        let request = if method == "GET" {
+            format!("GET {path} HTTP/1.1\r\n{head}\r\n")
+        } else {
+            let body = body.to_string();
+            let length = body.len();
+            format!(
+                "{method} {path} HTTP/1.1\r\n{head}content-type: application/json\r\ncontent-length: {length}\r\n\r\n{body}"
+            )
         };
         self.stream
             .get_mut()
