@@ -129,32 +129,22 @@ pub(crate) fn message(nth: usize) -> SendMessage {
 
 /// The `nth` message as it is sent over HTTP.
 pub(crate) fn message_json(nth: usize) -> serde_json::Value {
-    const WORDS: [&str; 16] = [
-        "parser",
-        "tokenizer",
-        "tests",
-        "green",
-        "login",
-        "form",
-        "lease",
-        "merge",
-        "branch",
-        "src/auth/mod.rs",
-        "review",
-        "please",
-        "failing",
-        "since",
-        "commit",
-        "deploy",
+    const FIRST: [&str; 16] = [
+        "par", "tok", "test", "gre", "log", "for", "lea", "mer", "bra", "src", "rev", "ple", "fai",
+        "sin", "com", "dep",
     ];
-    let word = |at: usize| WORDS[(nth * 7 + at * at) % WORDS.len()];
-    let spoken = |at: usize| match at % 9 {
-        0 => format!("{}{nth}", word(at)),
-        _ => word(at).to_owned(),
-    };
-    let body: Vec<String> = (0..80).map(spoken).collect();
+    const SECOND: [&str; 16] = [
+        "ser", "enize", "s", "en", "in", "m", "se", "ge", "nch", "auth", "iew", "ase", "ling",
+        "ce", "mit", "loy",
+    ];
+    // Some 250 words, drawn as if by chance: most words of a message are there once, and each word
+    // is in every third message.
+    let drawn = |at: usize| (nth * 80 + at + 1).wrapping_mul(2_654_435_761) >> 7;
+    let word = |at: usize| format!("{}{}", FIRST[drawn(at) % 16], SECOND[drawn(at) / 16 % 16]);
+    let body: Vec<String> = (0..80).map(word).collect();
     json!({
-        "project": PROJECT, "to": [READER], "subject": format!("{} {} TKT-{nth}", word(1), word(2)), "body": body.join(" "),
+        "project": PROJECT, "to": [READER],
+        "subject": format!("{} {} TKT-{nth}", word(90), word(91)), "body": body.join(" "),
     })
 }
 

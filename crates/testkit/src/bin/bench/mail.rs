@@ -83,11 +83,11 @@ pub(crate) fn search(wanted: &Wanted) -> Vec<Row> {
     let by_hand = open(&data.path().join("mail.db"));
     let ask = |order: &str| -> Search {
         request(
-            &json!({ "query": "parser review", "project": PROJECT, "order": order, "limit": 20 }),
+            &json!({ "query": "parser merge", "project": PROJECT, "order": order, "limit": 20 }),
         )
     };
     let hand = "select m.id, m.subject, m.body from message_text t join message m on m.id = t.rowid
-        where message_text match '\"parser\" AND \"review\"' and m.project_id = 1
+        where message_text match '\"parser\" AND \"merge\"' and m.project_id = 1
         order by bm25(message_text, 4.0, 1.0), m.id desc limit 21";
     let ranked = Pairs::measure(|| {
         let mut took = [Vec::new(), Vec::new()];
