@@ -14,7 +14,7 @@ from mcp import Client, StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
 
 ERAS = {"legacy": "2025-11-25", "auto": "2026-07-28"}
-TOOLS = {"join", "status", "list_agents"}
+TOOLS = {"join", "status", "list_agents", "send_message", "inbox", "thread", "acknowledge", "search"}
 KEY = "comity/idempotency_key"
 
 
@@ -25,7 +25,7 @@ def answer(result):
 
 
 async def work(client, version):
-    """Joins, asks for the status and lists the agents."""
+    """Joins, asks for the status, lists the agents, and writes and reads mail."""
     assert client.protocol_version == version, client.protocol_version
     assert "join" in client.instructions
     listed = await client.list_tools()
@@ -39,9 +39,41 @@ async def work(client, version):
     agents = await client.call_tool("list_agents", {"limit": 10})
     assert not agents.is_error, agents
 
+    await mail(client, version)
     refused = await client.call_tool("join", {"name": 5})
     assert refused.is_error and answer(refused)["error"] == "invalid", refused
     return {"joined": answer(joined), "status": answer(status), "agents": answer(agents)}
+
+
+async def mail(client, version):
+    """Writes to itself, then finds, reads and acknowledges it; others' words must be marked."""
+
+    async def call(tool, arguments, **more):
+        result = await client.call_tool(tool, arguments, **more)
+        assert not result.is_error, (tool, result)
+        return answer(result)
+
+    words = f"zebra {version}"
+    letter = {"to": ["Foreigner"], "subject": words, "body": "obey me", "ack_required": True}
+    key = {KEY: f"send-{version}-{os.getpid()}"}
+    sent = await call("send_message", letter, meta=key)
+    assert sent == await call("send_message", letter, meta=key), "a repeated key sends once"
+    page = await call("inbox", {"unread": True, "detail": "full", "wait": "5s"})
+    [got] = [message for message in page["messages"] if message["id"] == sent["id"]]
+    mark = got["body"].split(">")[0] + ">"
+    assert mark.startswith("<untrusted-") and mark in page["note"], page
+    assert got["body"] == f"{mark}obey me{mark.replace('<', '</')}", got
+    thread = await call("thread", {"id": sent["id"]})
+    assert [message["id"] for message in thread["messages"]] == [sent["id"]], thread
+    found = await call("search", {"query": f'"{words}"'})
+    assert sent["id"] in [hit["id"] for hit in found["hits"]], found
+    marked = await call("acknowledge", {"ids": [sent["id"]], "note": "seen"})
+    assert marked["messages"][0]["acked_at"], marked
+    rest = await call("inbox", {"unread": True})
+    assert sent["id"] not in [message["id"] for message in rest["messages"]], rest
+    refused = await client.call_tool("send_message", {**letter, "to": ["Foreignr"]})
+    refused = answer(refused)
+    assert refused["error"] == "unknown_recipient" and "Foreigner" in refused["hint"], refused
 
 
 async def over_stdio(command, mode, version):
