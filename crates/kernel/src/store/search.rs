@@ -80,23 +80,29 @@ impl Words {
     }
 }
 
+/// An engine's statements that find numbers of messages.
+///
+/// Parameters of each: the query in the engine's notation, project, party, sender, thread, from
+/// time, until time, before which message, how many.
+pub struct Statements {
+    /// By their words, the best first.
+    pub(super) ranked: &'static str,
+    /// By their words, the newest first.
+    pub(super) newest: &'static str,
+    /// Without some words, the newest first.
+    pub(super) without: &'static str,
+}
+
 /// An engine's full text.
 pub trait FullText: Sync {
     /// Writes the terms of a query that looks for some word.
     fn notation(&self, query: &Query) -> String;
 
-    /// Returns the statement that finds numbers of messages by their words.
-    ///
-    /// Parameters: the query in the engine's notation, project, party, sender, thread, from time,
-    /// until time, before which message, how many.
-    fn found(&self, ranking: Ranking) -> &'static str;
-
     /// Writes the terms of a query that only refuses, any of which leaves a message out.
     fn refused(&self, query: &Query) -> String;
 
-    /// Returns the statement that finds messages without words; parameters as in
-    /// [`FullText::found`].
-    fn without(&self) -> &'static str;
+    /// Returns the statements that find numbers of messages.
+    fn statements(&self) -> &'static Statements;
 
     /// Sums up everything the index holds, in any order.
     fn sum(&self, session: &mut dyn Session) -> Result<u128, StoreError>;
@@ -145,11 +151,16 @@ pub(crate) fn find(
     filter: &SearchFilter,
 ) -> Result<Vec<i64>, StoreError> {
     let text = session.full_text();
+    let statements = text.statements();
+    let ordered = match filter.ranking {
+        Ranking::Rank => statements.ranked,
+        Ranking::Newest => statements.newest,
+    };
     let looks_for = query.terms.iter().any(|term| term.sign == Sign::Must);
     let (notation, sql) = match (query.terms.is_empty(), looks_for) {
         (true, _) => (String::new(), BY_SENDER),
-        (false, true) => (text.notation(query), text.found(filter.ranking)),
-        (false, false) => (text.refused(query), text.without()),
+        (false, true) => (text.notation(query), ordered),
+        (false, false) => (text.refused(query), statements.without),
     };
     let mut found = Vec::new();
     session.each(

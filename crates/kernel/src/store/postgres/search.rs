@@ -6,33 +6,33 @@ use std::fmt::Write as _;
 use comity_domain::search::{Field, Query, Sign, Term};
 
 use crate::params;
-use crate::store::search::{FullText, Ranking, Words, place, search_filter};
+use crate::store::search::{FullText, Statements, Words, place, search_filter};
 use crate::store::{Rows, Session, StoreError};
 
 /// PostgreSQL's own full text.
 pub(super) struct TsVector;
 
-const RANKED: &str = concat!(
-    "select m.id from message_text t join message m on m.id = t.message_id
+static STATEMENTS: Statements = Statements {
+    ranked: concat!(
+        "select m.id from message_text t join message m on m.id = t.message_id
      where t.tokens @@ cast(cast(?1 as text) as tsquery)",
-    search_filter!(),
-    "order by ts_rank(t.tokens, cast(cast(?1 as text) as tsquery)) desc, m.id desc
+        search_filter!(),
+        "order by ts_rank(t.tokens, cast(cast(?1 as text) as tsquery)) desc, m.id desc
      limit cast(?9 as bigint)"
-);
-
-const NEWEST: &str = concat!(
-    "select m.id from message_text t join message m on m.id = t.message_id
+    ),
+    newest: concat!(
+        "select m.id from message_text t join message m on m.id = t.message_id
      where t.tokens @@ cast(cast(?1 as text) as tsquery)",
-    search_filter!(),
-    "order by m.id desc limit cast(?9 as bigint)"
-);
-
-const WITHOUT: &str = concat!(
-    "select m.id from message_text t join message m on m.id = t.message_id
+        search_filter!(),
+        "order by m.id desc limit cast(?9 as bigint)"
+    ),
+    without: concat!(
+        "select m.id from message_text t join message m on m.id = t.message_id
      where not (t.tokens @@ cast(cast(?1 as text) as tsquery))",
-    search_filter!(),
-    "order by m.id desc limit cast(?9 as bigint)"
-);
+        search_filter!(),
+        "order by m.id desc limit cast(?9 as bigint)"
+    ),
+};
 
 impl FullText for TsVector {
     fn notation(&self, query: &Query) -> String {
@@ -42,20 +42,13 @@ impl FullText for TsVector {
         terms.join(" & ")
     }
 
-    fn found(&self, ranking: Ranking) -> &'static str {
-        match ranking {
-            Ranking::Rank => RANKED,
-            Ranking::Newest => NEWEST,
-        }
-    }
-
     fn refused(&self, query: &Query) -> String {
         let terms: Vec<String> = query.terms.iter().map(term).collect();
         terms.join(" | ")
     }
 
-    fn without(&self) -> &'static str {
-        WITHOUT
+    fn statements(&self) -> &'static Statements {
+        &STATEMENTS
     }
 
     fn sum(&self, session: &mut dyn Session) -> Result<u128, StoreError> {

@@ -3,7 +3,7 @@
 use comity_domain::search::{Field, Indexed, Query, Sign, Term};
 
 use crate::params;
-use crate::store::search::{FullText, Ranking, Words, place, search_filter};
+use crate::store::search::{FullText, Statements, Words, place, search_filter};
 use crate::store::{Rows, Session, StoreError};
 
 /// Stands where a place counts but its token is not indexed. No token of ours holds it: it is
@@ -13,26 +13,26 @@ const SKIPPED: &str = "\u{e000}";
 /// FTS5.
 pub(super) struct Fts5;
 
-const RANKED: &str = concat!(
-    "select m.id from message_text t join message m on m.id = t.rowid
+static STATEMENTS: Statements = Statements {
+    ranked: concat!(
+        "select m.id from message_text t join message m on m.id = t.rowid
      where message_text match ?1",
-    search_filter!(),
-    "order by bm25(message_text, 4.0, 1.0), m.id desc limit cast(?9 as bigint)"
-);
-
-const NEWEST: &str = concat!(
-    "select m.id from message_text t join message m on m.id = t.rowid
+        search_filter!(),
+        "order by bm25(message_text, 4.0, 1.0), m.id desc limit cast(?9 as bigint)"
+    ),
+    newest: concat!(
+        "select m.id from message_text t join message m on m.id = t.rowid
      where message_text match ?1",
-    search_filter!(),
-    "order by t.rowid desc limit cast(?9 as bigint)"
-);
-
-const WITHOUT: &str = concat!(
-    "select m.id from message m
+        search_filter!(),
+        "order by t.rowid desc limit cast(?9 as bigint)"
+    ),
+    without: concat!(
+        "select m.id from message m
      where m.id not in (select t.rowid from message_text t where message_text match ?1)",
-    search_filter!(),
-    "order by m.id desc limit cast(?9 as bigint)"
-);
+        search_filter!(),
+        "order by m.id desc limit cast(?9 as bigint)"
+    ),
+};
 
 impl FullText for Fts5 {
     fn notation(&self, query: &Query) -> String {
@@ -45,20 +45,13 @@ impl FullText for Fts5 {
         text
     }
 
-    fn found(&self, ranking: Ranking) -> &'static str {
-        match ranking {
-            Ranking::Rank => RANKED,
-            Ranking::Newest => NEWEST,
-        }
-    }
-
     fn refused(&self, query: &Query) -> String {
         let terms: Vec<String> = query.terms.iter().map(term).collect();
         terms.join(" OR ")
     }
 
-    fn without(&self) -> &'static str {
-        WITHOUT
+    fn statements(&self) -> &'static Statements {
+        &STATEMENTS
     }
 
     fn sum(&self, session: &mut dyn Session) -> Result<u128, StoreError> {
