@@ -142,3 +142,16 @@ pub const SEARCH_TERMS_MAX: usize = 32;
 pub const SEARCH_PHRASE_TOKENS_MAX: usize = 32;
 /// Fewest letters or digits before the `*` of a search query: one would match half of the index.
 pub const SEARCH_PREFIX_CHARS_MIN: usize = 2;
+
+/// Bytes of a pattern with wildcards, classes or alternatives.
+pub const PATTERN_BYTES_MAX: usize = 512;
+/// Bytes of a path without any.
+pub const PATH_BYTES_MAX: usize = 4_096;
+/// Bytes of one component of a path: what file systems allow.
+pub const COMPONENT_BYTES_MAX: usize = 255;
+/// Segments of a pattern or path.
+pub const SEGMENTS_MAX: usize = 64;
+/// Wildcards and classes of a pattern.
+pub const WILDCARDS_MAX: usize = 16;
+/// Alternatives of a pattern, in all its braces together.
+pub const ALTERNATIVES_MAX: usize = 32;

@@ -1,0 +1,3 @@
+//! Tests of the language as a whole.
+
+mod pairs;
