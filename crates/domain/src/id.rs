@@ -54,6 +54,12 @@ id! {
     MessageId,
     /// A contact's number.
     ContactId,
+    /// The number of a lease on files, or of a named lock.
+    ReservationId,
+    /// The number of a request that a lease be released.
+    ReleaseRequestId,
+    /// A sentinel's number.
+    SentinelId,
 }
 
 /// A place in the log: 1, 2, 3 … in commit order, 0 before the first event.

@@ -6,6 +6,7 @@
 pub mod agent_name;
 pub mod id;
 pub mod json;
+pub mod lease;
 pub mod limits;
 pub mod mail;
 pub mod pattern;
@@ -19,7 +20,11 @@ pub mod token;
 mod words;
 
 pub use agent_name::AgentName;
-pub use id::{AgentId, ContactId, MessageId, ProjectId, Seq, TokenId};
+pub use id::{
+    AgentId, ContactId, MessageId, ProjectId, ReleaseRequestId, ReservationId, SentinelId, Seq,
+    TokenId,
+};
+pub use lease::{LeaseEnd, LeaseMode, Ttl};
 pub use mail::{Address, ContactPolicy, Delivery, Importance, Sha256Hex};
 pub use pattern::{BadPattern, LiteralPath, Pattern};
 pub use project::{GuardAway, GuardMode, ProjectKey, Slug};

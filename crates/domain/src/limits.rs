@@ -125,8 +125,29 @@ pub const GRACE_US_DEFAULT: i64 = 15 * 60 * 1_000_000;
 pub const GRACE_US_MAX: i64 = 7 * 24 * 60 * 60 * 1_000_000;
 /// Active leases of one agent, when the project does not say.
 pub const LEASES_PER_AGENT_DEFAULT: i64 = 1_000;
-/// The largest number of active leases a project may allow one agent.
-pub const LEASES_PER_AGENT_MAX: i64 = 100_000;
+/// The largest number of active leases a project may allow one agent: they all end in one command
+/// when it retires, and a command's events are limited.
+pub const LEASES_PER_AGENT_MAX: i64 = 5_000;
+/// The shortest lease.
+pub const TTL_US_MIN: i64 = 1_000_000;
+/// The longest lease.
+pub const TTL_US_MAX: i64 = 24 * 60 * 60 * 1_000_000;
+/// How long a lease lasts when neither the caller nor the configuration says.
+pub const TTL_US_DEFAULT: i64 = 30 * 60 * 1_000_000;
+/// Paths and patterns of one request for leases.
+pub const PATTERNS_PER_CALL_MAX: usize = 64;
+/// Leases that one call may renew or release by number.
+pub const LEASES_PER_CALL_MAX: usize = 500;
+/// Paths of one question of the Git guard.
+pub const GUARD_PATHS_MAX: usize = 10_000;
+/// Paths shown of those that one lease keeps from being written.
+pub const GUARD_PATHS_SHOWN_MAX: usize = 20;
+/// Leases whose end by expiry is written at a time.
+pub const SWEEP_MAX: i64 = 500;
+/// Callers that may wait for leases at a time.
+pub const WAITERS_MAX: usize = 1_000;
+/// The longest interval of a sentinel.
+pub const SENTINEL_US_MAX: i64 = 365 * 24 * 60 * 60 * 1_000_000;
 
 /// Bytes of one token of the full-text index; the rest of a longer run of letters is not indexed.
 pub const SEARCH_TOKEN_BYTES_MAX: usize = 64;

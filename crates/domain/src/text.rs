@@ -11,7 +11,7 @@ use serde::{Deserialize, Deserializer, Serialize, de};
 ///
 /// In a label they let two different texts look the same (S6). The joiners U+200C and U+200D stay:
 /// scripts and emoji need them.
-pub(crate) const fn is_deceptive(c: char) -> bool {
+pub const fn is_deceptive(c: char) -> bool {
     matches!(
         c,
         '\u{61c}' | '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{2028}' | '\u{2029}' | '\u{feff}'

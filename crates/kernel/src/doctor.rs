@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use comity_domain::limits::CHAIN_LINKS_AT_START;
-use comity_domain::{Seq, token};
+use comity_domain::{LeaseTime, Seq, token};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -13,8 +13,9 @@ use crate::error::{Error, with_causes};
 use crate::log::chain::Chain;
 use crate::log::state_hash::state_hash;
 use crate::log::{SubjectKind, fold, table};
+use crate::memory::Memory;
 use crate::params;
-use crate::presence::Presence;
+use crate::reservation::audit;
 use crate::store::migrate::{MIGRATIONS, migrate_sqlite};
 use crate::store::search::Words;
 use crate::store::sqlite::{SqliteFile, SqliteWriter};
@@ -96,8 +97,8 @@ fn examine_snapshot(
     ambient: &Ambient,
     more: Vec<Check>,
 ) -> Result<Findings, Error> {
-    let presence = Presence::default();
-    let mut snapshot = Snapshot::unserved(&mut *engine, &presence, tip_of(head));
+    let memory = Memory::default();
+    let mut snapshot = Snapshot::unserved(&mut *engine, &memory, tip_of(head));
     let found = state_hash(&mut snapshot)?;
     let (chained, folded) = follow_and_fold(&mut snapshot, head, ambient)?;
     let fold = folded.and_then(|folded| {
@@ -113,6 +114,8 @@ fn examine_snapshot(
     checks.push(Check::new("fold", fold)?);
     checks.push(Check::new("revisions", revisions(&mut snapshot))?);
     checks.push(Check::new("words", words(&mut snapshot))?);
+    let mark = LeaseTime::from_micros(head.lease_us);
+    checks.push(Check::new("leases", audit::overlaps(&mut snapshot, mark))?);
     Ok(Findings {
         ok: checks.iter().all(|check| check.ok),
         state_hash: found,
@@ -146,8 +149,8 @@ fn follow_and_fold(
     });
     let folded = fold.and_then(|()| {
         scratch.begin()?;
-        let presence = Presence::default();
-        let mut folded = Snapshot::unserved(&mut scratch, &presence, tip_of(head));
+        let memory = Memory::default();
+        let mut folded = Snapshot::unserved(&mut scratch, &memory, tip_of(head));
         Ok(state_hash(&mut folded)?)
     });
     Ok((chained.map(|()| format!("{} events", head.seq)), folded))
@@ -206,6 +209,9 @@ fn revisions(read: &mut impl Read) -> Result<String, Error> {
             SubjectKind::Token => uncounted!("token"),
             SubjectKind::Message => uncounted!("message"),
             SubjectKind::Contact => uncounted!("contact"),
+            SubjectKind::Reservation => audit::WRONG_ENDS,
+            SubjectKind::ReleaseRequest => uncounted!("release_request"),
+            SubjectKind::Sentinel => uncounted!("sentinel"),
         };
         let wrong = read.row(sql, params![kind.as_str()], Row::take::<i64>)?;
         if let Some(id) = wrong {
@@ -223,8 +229,8 @@ fn revisions(read: &mut impl Read) -> Result<String, Error> {
 /// Checks at start what can be checked quickly: the head, and the last links of the chain (A12).
 pub(crate) fn examine_tail(engine: &mut dyn ReadEngine) -> Result<Head, Error> {
     let head = engine.begin()?;
-    let presence = Presence::default();
-    let mut snapshot = Snapshot::unserved(&mut *engine, &presence, tip_of(&head));
+    let memory = Memory::default();
+    let mut snapshot = Snapshot::unserved(&mut *engine, &memory, tip_of(&head));
     let checked = tail(&mut snapshot, &head);
     engine.end();
     checked.map(|()| head)

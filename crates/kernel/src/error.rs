@@ -1,10 +1,12 @@
 //! The one error of the kernel: a code for programs, a sentence and a next step for people.
 
+use comity_domain::LeaseEnd;
 use comity_domain::json::{FieldError, NotJson};
 use comity_domain::token::to_hex;
 use serde_json::{Map, Value, json};
 
 use crate::ambient::Ambient;
+use crate::reservation::Conflict;
 use crate::store::{Cause, StoreError};
 
 /// Why an operation was not done.
@@ -76,6 +78,36 @@ pub enum Error {
     AgentRetired {
         /// The agent's name.
         name: String,
+    },
+    /// Others hold what the caller wants (F2).
+    #[error("{}", in_the_way(conflicts))]
+    ReservationConflict {
+        /// Every lease in the way.
+        conflicts: Vec<Conflict>,
+    },
+    /// The lease is another's (F9).
+    #[error("`{what}` is held by `{held_by}`")]
+    NotHolder {
+        /// What the lease covers.
+        what: String,
+        /// Its holder.
+        held_by: String,
+    },
+    /// The lease's time was up (F9).
+    #[error("the lease on `{what}` has expired")]
+    LeaseExpired {
+        /// What the lease covered.
+        what: String,
+        /// Who holds the same now.
+        holders: Vec<Conflict>,
+    },
+    /// The lease ended before.
+    #[error("the lease on `{what}` was {}", ended.as_str())]
+    LeaseEnded {
+        /// What the lease covered.
+        what: String,
+        /// How it ended.
+        ended: LeaseEnd,
     },
     /// The thing changed since the caller read it.
     #[error("revision {expected} was expected, {present} is present")]
@@ -205,6 +237,10 @@ codes! {
     AGENT_RETIRED = "agent_retired", 409, 1;
     UNKNOWN_RECIPIENT = "unknown_recipient", 422, 1;
     DELIVERY_REFUSED = "delivery_refused", 422, 1;
+    RESERVATION_CONFLICT = "reservation_conflict", 409, 1;
+    NOT_HOLDER = "not_holder", 403, 1;
+    LEASE_EXPIRED = "lease_expired", 410, 1;
+    LEASE_ENDED = "lease_ended", 410, 1;
     VERSION_CONFLICT = "version_conflict", 409, 1;
     IDEMPOTENCY_MISMATCH = "idempotency_mismatch", 409, 1;
     LIMIT_EXCEEDED = "limit_exceeded", 422, 1;
@@ -236,6 +272,10 @@ impl Error {
             Self::UnknownRecipient { .. } => UNKNOWN_RECIPIENT,
             Self::DeliveryRefused { .. } => DELIVERY_REFUSED,
             Self::AgentRetired { .. } => AGENT_RETIRED,
+            Self::ReservationConflict { .. } => RESERVATION_CONFLICT,
+            Self::NotHolder { .. } => NOT_HOLDER,
+            Self::LeaseExpired { .. } => LEASE_EXPIRED,
+            Self::LeaseEnded { .. } => LEASE_ENDED,
             Self::VersionConflict { .. } => VERSION_CONFLICT,
             Self::IdempotencyMismatch { .. } => IDEMPOTENCY_MISMATCH,
             Self::LimitExceeded { .. } => LIMIT_EXCEEDED,
@@ -289,6 +329,16 @@ impl Error {
             Self::AgentRetired { .. } => {
                 "choose an agent that is not retired, or register a new one"
             }
+            Self::ReservationConflict { .. } => {
+                "work on something else, ask a holder with `request_release`, or reserve with `wait`"
+            }
+            Self::NotHolder { .. } => {
+                "only its holder may; ask it with `request_release`, or take a lease of your own"
+            }
+            Self::LeaseExpired { .. } => {
+                "reserve it again, and look at the files before you write: others may have changed them"
+            }
+            Self::LeaseEnded { .. } => "nothing is left to do; reserve it again if you need it",
             Self::IdempotencyMismatch { .. } => "use a new key for a new request",
             Self::LimitExceeded { .. } => "use less of it, or end some of it first",
             Self::RateLimited { .. } => {
@@ -337,6 +387,10 @@ impl Error {
                 json!({ "expected": expected, "present": present })
             }
             Self::UnknownRecipient { name, near } => json!({ "name": name, "near": near }),
+            Self::ReservationConflict { conflicts } => json!({ "conflicts": conflicts }),
+            Self::NotHolder { held_by, .. } => json!({ "held_by": held_by }),
+            Self::LeaseExpired { holders, .. } => json!({ "holders": holders }),
+            Self::LeaseEnded { ended, .. } => json!({ "ended": ended }),
             Self::DeliveryRefused { skipped } => {
                 let one = |(recipient, reason): &(String, String)| json!({ "recipient": recipient, "reason": reason });
                 json!({ "skipped": skipped.iter().map(one).collect::<Vec<_>>() })
@@ -393,6 +447,20 @@ impl Error {
             }
             error => error,
         }
+    }
+}
+
+/// Says who holds what somebody wants.
+fn in_the_way(conflicts: &[Conflict]) -> String {
+    match conflicts {
+        [] => "it is held by others".to_owned(),
+        [one] => format!("`{}` is held by `{}`", one.pattern, one.held_by),
+        [first, more @ ..] => format!(
+            "`{}` is held by `{}`, and {} more are in the way",
+            first.pattern,
+            first.held_by,
+            more.len()
+        ),
     }
 }
 

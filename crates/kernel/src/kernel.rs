@@ -7,8 +7,8 @@ use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use comity_domain::limits::{IDEMPOTENCY_KEEP_US, READ_US_MAX};
-use comity_domain::{Seq, TokenSecret};
+use comity_domain::limits::{IDEMPOTENCY_KEEP_US, READ_US_MAX, WAIT_US_MAX};
+use comity_domain::{Seq, Span, TokenSecret};
 use tokio::sync::watch;
 
 use crate::actor::{Actor, Caller};
@@ -16,11 +16,14 @@ use crate::ambient::Ambient;
 use crate::command::Command;
 use crate::doctor::{self, Findings};
 use crate::error::Error;
+use crate::line::{self, LastEnd, Line, Patient, Surroundings};
+use crate::memory::Memory;
 use crate::options::{Database, Opened, Options};
 use crate::params;
-use crate::presence::{Presence, Urgency};
+use crate::presence::Urgency;
 use crate::query::Query;
-use crate::store::job::{CommandJob, Job, QueryJob, Upkeep, UpkeepJob};
+use crate::reservation::sweep::{Due, Sweep};
+use crate::store::job::{Audience, CommandJob, Job, QueryJob, Upkeep, UpkeepJob};
 use crate::store::queue::{Full, Queue};
 use crate::store::readers::{self, ReadQueue};
 use crate::store::writer::{Identity, Writer};
@@ -43,7 +46,7 @@ pub struct Kernel {
     queue: Arc<Queue<Box<dyn Job>>>,
     reads: Arc<ReadQueue>,
     ambient: Ambient,
-    presence: Arc<Presence>,
+    memory: Arc<Memory>,
     database: Database,
     head: watch::Receiver<Seq>,
     gave_up: watch::Receiver<Option<Error>>,
@@ -55,6 +58,8 @@ pub struct Kernel {
     backups: Option<PathBuf>,
     /// Turns true when nobody should wait any longer.
     ending: watch::Sender<bool>,
+    /// Those who wait for leases.
+    line: Line,
     /// The turn of whoever examines or copies everything.
     long_work: Arc<Mutex<()>>,
 }
@@ -76,7 +81,7 @@ impl Kernel {
         let gave_up_sender = Arc::new(gave_up_sender);
         let queue = Arc::new(Queue::new(options.queue_max, options.queue_per_caller_max));
         let reads = Arc::new(Queue::new(options.read_queue_max, options.read_queue_max));
-        let presence = Arc::new(Presence::new(Arc::clone(&options.ambient.clock)));
+        let memory = Arc::new(Memory::new(&options));
         let hurry = Arc::new(AtomicBool::new(false));
         let identity = Identity {
             epoch: opened.head.epoch.clone(),
@@ -88,7 +93,7 @@ impl Kernel {
             engine: opened.writer,
             queue: Arc::clone(&queue),
             ambient: options.ambient.clone(),
-            presence: Arc::clone(&presence),
+            memory: Arc::clone(&memory),
             identity: identity.clone(),
             batch_max: options.batch_max,
             batch_time_max: Duration::from_micros(options.batch_us_max),
@@ -100,9 +105,8 @@ impl Kernel {
         let unusable = |error| Error::Unusable {
             what: format!("a thread cannot be started: {error}"),
         };
-        let mut threads =
-            readers::start(opened.readers, &reads, &options.ambient, &presence, &hurry)
-                .map_err(unusable)?;
+        let mut threads = readers::start(opened.readers, &reads, &options.ambient, &memory, &hurry)
+            .map_err(unusable)?;
         let writer = std::thread::Builder::new()
             .name("writer".to_owned())
             .spawn(move || {
@@ -115,7 +119,7 @@ impl Kernel {
             queue,
             reads,
             ambient: options.ambient,
-            presence,
+            memory,
             database: options.database,
             head,
             gave_up,
@@ -130,21 +134,61 @@ impl Kernel {
             round_trips: opened.round_trips,
             backups: options.backups,
             ending: watch::Sender::new(false),
+            line: Line::default(),
             long_work: Arc::default(),
         })
     }
 
     /// Hands a command to the writer; the ticket is answered after COMMIT.
     pub fn execute<C: Command>(&self, caller: Caller, command: C) -> Ticket<Reply<C::Answer>> {
-        if let Err(error) = caller.actor.must_be_one_of(C::NAME, C::WHO) {
-            return Ticket::answered(Err(error));
+        submit(&self.queue, &self.ambient, caller, command, Audience::Any)
+    }
+
+    /// Hands a command to the writer, again and again while others hold what it wants, as long as
+    /// its caller is patient.
+    pub fn execute_patiently<C: Patient>(
+        &self,
+        caller: Caller,
+        command: C,
+    ) -> impl Future<Output = Result<Reply<C::Answer>, Error>> + Send + use<C> {
+        let patience_us = command.patience().map_or(0, Span::micros);
+        let (queue, reads) = (Arc::clone(&self.queue), Arc::clone(&self.reads));
+        let (line, ambient) = (self.line.clone(), self.ambient.clone());
+        let (head, ending) = (self.head.clone(), self.ending.subscribe());
+        async move {
+            if patience_us > WAIT_US_MAX {
+                return Err(Error::invalid("wait", "must be at most 60 s"));
+            }
+            if patience_us == 0 {
+                return submit(&queue, &ambient, caller, command, Audience::Any).await;
+            }
+            let around = Surroundings {
+                attempt: || {
+                    let (caller, command) = (caller.clone(), command.clone());
+                    submit(&queue, &ambient, caller, command, Audience::Present)
+                },
+                last_end: || {
+                    let read = ask(&reads, &ambient, Actor::System, LastEnd);
+                    async move { Ok(read.await?.answer) }
+                },
+                head,
+                ending,
+            };
+            let patience = Duration::from_micros(patience_us.unsigned_abs());
+            let project = caller.actor.project();
+            line::wait_in(line, project, command.claim(), patience, around).await
         }
-        command.prepare();
-        let line = caller.actor.credential();
-        let (reply, ticket) = Ticket::new();
-        let job = Box::new(CommandJob::new(caller, command, reply));
-        self.enqueue(line, job);
-        ticket
+    }
+
+    /// Writes down which leases have expired, if any have.
+    pub async fn sweep(&self) -> Result<(), Error> {
+        while self.query(Actor::System, Due).await?.answer {
+            let swept = self.execute(Actor::System.into(), Sweep).await?;
+            if !swept.answer.more {
+                break;
+            }
+        }
+        Ok(())
     }
 
     /// Hands a query to a reader.
@@ -211,7 +255,7 @@ impl Kernel {
     /// Writes what is due of presence, and forgets answers that are too old.
     pub fn tidy(&self) -> Ticket<()> {
         let reading = self.ambient.clock.read(None);
-        let flush = self.presence.due(&reading, Urgency::WhenDue);
+        let flush = self.memory.presence.due(&reading, Urgency::WhenDue);
         self.upkeep(Tidy { flush })
     }
 
@@ -342,7 +386,7 @@ impl Kernel {
         };
         self.end_waits();
         let reading = self.ambient.clock.read(None);
-        let flush = self.presence.due(&reading, Urgency::Now);
+        let flush = self.memory.presence.due(&reading, Urgency::Now);
         if !flush.is_empty() {
             // Best effort: presence is off the log, and a lost one counts as now.
             drop(self.upkeep(flush));
@@ -366,15 +410,40 @@ impl Kernel {
             reply,
             outcome: Err(Error::Indeterminate),
         };
-        self.enqueue(Actor::System.credential(), Box::new(job));
+        let line = Actor::System.credential();
+        enqueue(&self.queue, &self.ambient, line, Box::new(job));
         ticket
     }
+}
 
-    fn enqueue(&self, line: crate::actor::Credential, job: Box<dyn Job>) {
-        if let Err((full, mut job)) = self.queue.push(line, job) {
-            job.fail(busy(full));
-            job.answer(&self.ambient);
-        }
+/// Hands a command to the writer.
+fn submit<C: Command>(
+    queue: &Queue<Box<dyn Job>>,
+    ambient: &Ambient,
+    caller: Caller,
+    command: C,
+    audience: Audience,
+) -> Ticket<Reply<C::Answer>> {
+    if let Err(error) = caller.actor.must_be_one_of(C::NAME, C::WHO) {
+        return Ticket::answered(Err(error));
+    }
+    command.prepare();
+    let line = caller.actor.credential();
+    let (reply, ticket) = Ticket::new();
+    let job = Box::new(CommandJob::new(caller, command, reply, audience));
+    enqueue(queue, ambient, line, job);
+    ticket
+}
+
+fn enqueue(
+    queue: &Queue<Box<dyn Job>>,
+    ambient: &Ambient,
+    line: crate::actor::Credential,
+    job: Box<dyn Job>,
+) {
+    if let Err((full, mut job)) = queue.push(line, job) {
+        job.fail(busy(full));
+        job.answer(ambient);
     }
 }
 

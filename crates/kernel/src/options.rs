@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use comity_domain::limits::{
     BATCH_MAX, BATCH_MAX_POSTGRES, BATCH_US_MAX, BATCH_US_MAX_POSTGRES, DISK_RESERVE_BYTES,
-    QUEUE_MAX, QUEUE_PER_CALLER_MAX, READ_QUEUE_MAX, READER_THREADS,
+    GRACE_US_DEFAULT, QUEUE_MAX, QUEUE_PER_CALLER_MAX, READ_QUEUE_MAX, READER_THREADS,
+    TTL_US_DEFAULT,
 };
 
 use crate::ambient::Ambient;
@@ -61,6 +62,10 @@ pub struct Options {
     pub batch_max: usize,
     /// How long a transaction may take in more commands.
     pub batch_us_max: u64,
+    /// How long a lease lasts when its taker does not say.
+    pub lease_ttl_us: i64,
+    /// How long a holder must be silent before it may be forced, in new projects.
+    pub lease_grace_us: i64,
     /// The steps of the schema.
     pub migrations: &'static [Migration],
     /// What writes the writer's statements down, if something does.
@@ -102,6 +107,8 @@ impl Options {
             read_queue_max: READ_QUEUE_MAX,
             batch_max: BATCH_MAX,
             batch_us_max: BATCH_US_MAX,
+            lease_ttl_us: TTL_US_DEFAULT,
+            lease_grace_us: GRACE_US_DEFAULT,
             migrations: MIGRATIONS,
             #[cfg(feature = "testing")]
             recorder: None,

@@ -30,6 +30,7 @@ pub struct Presence {
     agents: Mutex<HashMap<AgentId, Seen>>,
     clock: Option<Arc<dyn Clock>>,
     started: Timestamp,
+    started_tick_us: i64,
 }
 
 /// Nobody was heard of: for databases that are looked at and not served.
@@ -39,6 +40,7 @@ impl Default for Presence {
             agents: Mutex::default(),
             clock: None,
             started: Timestamp::from_micros(i64::MIN),
+            started_tick_us: 0,
         }
     }
 }
@@ -46,8 +48,10 @@ impl Default for Presence {
 impl Presence {
     /// Begins to listen.
     pub(crate) fn new(clock: Arc<dyn Clock>) -> Self {
+        let reading = clock.read(None);
         Self {
-            started: clock.read(None).wall,
+            started: reading.wall,
+            started_tick_us: reading.tick_us,
             agents: Mutex::default(),
             clock: Some(clock),
         }
@@ -83,6 +87,13 @@ impl Presence {
     /// Returns what this process has heard of an agent.
     pub fn of(&self, agent: AgentId) -> Option<Seen> {
         self.lock().get(&agent).cloned()
+    }
+
+    /// Returns for how long this process has not heard of an agent, since its start at the most.
+    pub(crate) fn silence_us(&self, agent: AgentId) -> Option<i64> {
+        let now_us = self.clock.as_ref()?.read(None).tick_us;
+        let heard_us = self.lock().get(&agent).map(|seen| seen.tick_us);
+        Some(now_us - heard_us.unwrap_or(self.started_tick_us))
     }
 
     /// Takes what must be written: signs of life since the last flush, at most one per 10 s each.

@@ -6,8 +6,8 @@ use crate::doctor::tip_of;
 use crate::error::Error;
 use crate::log::chain::Chain;
 use crate::log::{Recorded, fold};
+use crate::memory::Memory;
 use crate::options::{Opened, Options};
-use crate::presence::Presence;
 use crate::tx::Snapshot;
 
 /// Appends events to an empty database and applies them, their chain verified on the way.
@@ -31,9 +31,9 @@ pub fn replay_log(source: &Options, target: &Options) -> Result<Seq, Error> {
     // Moving takes as long as the log is long, so not a request's reader.
     let mut reader = source.database.open_unhurried()?;
     let head = reader.begin()?;
-    let presence = Presence::default();
+    let memory = Memory::default();
     let lease = LeaseTime::from_micros(head.lease_us);
-    let mut snapshot = Snapshot::unserved(&mut *reader, &presence, tip_of(&head));
+    let mut snapshot = Snapshot::unserved(&mut *reader, &memory, tip_of(&head));
     let replayed = fold::pages(&mut snapshot, head.seq, |page| {
         fold::replay(&mut *target.writer, page, Some(lease))
     });

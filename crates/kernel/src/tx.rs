@@ -16,6 +16,7 @@ use crate::ambient::{Ambient, Now};
 use crate::error::Error;
 use crate::log::line::payload_hash;
 use crate::log::{self, Envelope, Event, Place, Tables, link};
+use crate::memory::Memory;
 use crate::params;
 use crate::presence::Presence;
 use crate::store::search::{self, Cut, SearchFilter, Words};
@@ -37,8 +38,19 @@ pub trait Read {
     /// Returns the last sequence number that is visible here.
     fn head(&self) -> Seq;
 
+    /// Returns the last sequence number that is committed: of what the running batch has done,
+    /// memory knows nothing.
+    fn committed(&self) -> Seq {
+        self.head()
+    }
+
+    /// Returns what the process keeps in memory.
+    fn memory(&self) -> &Memory;
+
     /// Returns who was heard of lately.
-    fn presence(&self) -> &Presence;
+    fn presence(&self) -> &Presence {
+        &self.memory().presence
+    }
 
     /// Collects rows.
     fn rows<T>(
@@ -97,9 +109,11 @@ pub(crate) struct Tip {
 pub(crate) struct Batch<'a> {
     pub(crate) session: &'a mut dyn Session,
     pub(crate) ambient: &'a Ambient,
-    pub(crate) presence: &'a Presence,
+    pub(crate) memory: &'a Memory,
     pub(crate) now: Now,
     pub(crate) tip: Tip,
+    /// Where the log stood when the transaction began.
+    pub(crate) begun: Seq,
     /// The first failed statement of the command: whatever the command says, it failed (A6, L4).
     pub(crate) broken: Option<StoreError>,
     /// Whether anything was written that a COMMIT must make durable.
@@ -270,8 +284,12 @@ impl Read for WriteTx<'_, '_> {
         self.batch.tip.seq
     }
 
-    fn presence(&self) -> &Presence {
-        self.batch.presence
+    fn committed(&self) -> Seq {
+        self.batch.begun
+    }
+
+    fn memory(&self) -> &Memory {
+        self.batch.memory
     }
 }
 
@@ -319,15 +337,19 @@ impl Read for UpkeepTx<'_, '_> {
         self.batch.tip.seq
     }
 
-    fn presence(&self) -> &Presence {
-        self.batch.presence
+    fn committed(&self) -> Seq {
+        self.batch.begun
+    }
+
+    fn memory(&self) -> &Memory {
+        self.batch.memory
     }
 }
 
 /// A read snapshot: everything in it is as of one sequence number.
 pub struct Snapshot<'a> {
     session: &'a mut dyn Session,
-    presence: &'a Presence,
+    memory: &'a Memory,
     now: Now,
     head: Seq,
     hash: [u8; 32],
@@ -336,13 +358,13 @@ pub struct Snapshot<'a> {
 impl<'a> Snapshot<'a> {
     pub(crate) fn new(
         session: &'a mut dyn Session,
-        presence: &'a Presence,
+        memory: &'a Memory,
         now: Now,
         tip: Tip,
     ) -> Self {
         Self {
             session,
-            presence,
+            memory,
             now,
             head: tip.seq,
             hash: tip.hash,
@@ -350,12 +372,12 @@ impl<'a> Snapshot<'a> {
     }
 
     /// Opens the tables of a database that nobody serves: a copy, or one being folded.
-    pub(crate) fn unserved(session: &'a mut dyn Session, presence: &'a Presence, tip: Tip) -> Self {
+    pub(crate) fn unserved(session: &'a mut dyn Session, memory: &'a Memory, tip: Tip) -> Self {
         let now = Now {
             at: Timestamp::from_micros(0),
             lease: LeaseTime::from_micros(0),
         };
-        Self::new(session, presence, now, tip)
+        Self::new(session, memory, now, tip)
     }
 
     /// Finds the numbers of messages by their words, within the time a search may take (S5).
@@ -402,7 +424,7 @@ impl Read for Snapshot<'_> {
         self.head
     }
 
-    fn presence(&self) -> &Presence {
-        self.presence
+    fn memory(&self) -> &Memory {
+        self.memory
     }
 }

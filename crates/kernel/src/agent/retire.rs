@@ -12,11 +12,13 @@ use crate::command::{Command, Stop};
 use crate::error::{Error, Impossible};
 use crate::project::ProjectRef;
 use crate::project::table as project_table;
+use crate::reservation::event::{LeaseExpired, LeaseRetired};
+use crate::reservation::table as leases;
 use crate::token::event::TokenRevoked;
 use crate::token::table as token_table;
-use crate::tx::WriteTx;
+use crate::tx::{Read, WriteTx};
 
-/// Retires an agent and revokes its tokens.
+/// Retires an agent, revokes its tokens and ends its leases.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RetireAgent {
@@ -50,6 +52,7 @@ impl Command for RetireAgent {
             reason: self.reason.as_ref().map(ToString::to_string),
         })?;
         revoke_tokens(tx, agent.id, agent.project_id)?;
+        end_leases(tx, agent.id)?;
         let agent = table::by_id(tx, agent.id)?
             .ok_or_else(|| Error::internal(Impossible("an agent vanished as it was retired")))?;
         Ok(RetiredAgent { agent })
@@ -79,6 +82,19 @@ pub(crate) fn own_or_operators(
         Some(_) => Err(Error::AgentRetired { name: agent.name }),
         None => Ok(agent),
     }
+}
+
+/// Ends everything an agent holds; what has expired is written down as that.
+fn end_leases(tx: &mut WriteTx<'_, '_>, agent: AgentId) -> Result<(), Error> {
+    let now = tx.now().lease;
+    for lease in leases::held_by(tx, agent)? {
+        if lease.is_active(now) {
+            tx.emit(LeaseRetired(lease.to_end()))?;
+        } else {
+            tx.emit(LeaseExpired(lease.to_end()))?;
+        }
+    }
+    Ok(())
 }
 
 /// Revokes every living token of an agent.

@@ -5,7 +5,7 @@ use std::fmt;
 
 use comity_domain::suggest::nearest;
 use comity_domain::{
-    AgentId, AgentName, ContactPolicy, ProjectId, Right, Slug, Timestamp, TokenId,
+    AgentId, AgentName, ContactPolicy, LeaseTime, ProjectId, Right, Slug, Timestamp, TokenId,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, de};
@@ -168,6 +168,20 @@ pub(crate) fn seen_by_id(
         flushed,
     )?;
     Ok(complete(read, agents)?.into_iter().next())
+}
+
+/// Returns for how long nothing was heard of an agent, on clocks that no jump of the wall clock
+/// moves. What was lost by a restart counts as heard then.
+pub(crate) fn silence_us(read: &mut impl Read, agent: AgentId) -> Result<i64, StoreError> {
+    let flushed = read.row(
+        "select seen_lease_us from presence where agent_id = ?1",
+        params![agent],
+        Row::take::<LeaseTime>,
+    )?;
+    let now = read.now().lease;
+    let flushed_us = flushed.map(|seen| now.micros() - seen.micros());
+    let heard_us = read.presence().silence_us(agent);
+    Ok(heard_us.into_iter().chain(flushed_us).min().unwrap_or(0))
 }
 
 /// Counts a project's agents: those that are not retired, and those that are.

@@ -110,7 +110,18 @@ impl Vision {
             | Event::ProjectUpdated(_)
             | Event::AgentRegistered(_)
             | Event::AgentUpdated(_)
-            | Event::AgentRetired(_) => Self::Project(event.inner().project()),
+            | Event::AgentRetired(_)
+            | Event::FilesReserved(_)
+            | Event::LockAcquired(_)
+            | Event::LeaseRenewed(_)
+            | Event::LeaseReleased(_)
+            | Event::LeaseForced(_)
+            | Event::LeaseRetired(_)
+            | Event::LeaseExpired(_)
+            | Event::ReleaseRequested(_)
+            | Event::ReleaseAnswered(_)
+            | Event::SentinelClaimed(_)
+            | Event::SentinelReset(_) => Self::Project(event.inner().project()),
             Event::TokenCreated(_) | Event::TokenRevoked(_) => Self::Operator,
             Event::MessageSent(sent) => Self::Sent {
                 project: sent.project,

@@ -7,6 +7,11 @@ use crate::agent::event::{AgentRegistered, AgentRetired, AgentUpdated};
 use crate::contact::event::{ContactAnswered, ContactRequested};
 use crate::mail::event::{MessageAcknowledged, MessageRead, MessageSent};
 use crate::project::event::{ProjectCreated, ProjectUpdated};
+use crate::reservation::event::{
+    FilesReserved, LeaseExpired, LeaseForced, LeaseReleased, LeaseRenewed, LeaseRetired,
+    LockAcquired, ReleaseAnswered, ReleaseRequested,
+};
+use crate::sentinel::event::{SentinelClaimed, SentinelReset};
 use crate::store::{Param, Row, Rows, Session, StoreError};
 use crate::token::event::{TokenCreated, TokenRevoked};
 
@@ -29,7 +34,8 @@ macro_rules! subjects {
         }
 
         impl SubjectKind {
-            /// Every kind: each has a table of its name whose `revision` counts its events (C1).
+            /// Every kind: each has a table of its name whose `revision` counts its events (C1),
+            /// but a lease, whose fence says all: it is granted once and ends once.
             pub const ALL: &[Self] = &[$(Self::$kind),+];
 
             /// Returns the word in the log.
@@ -51,6 +57,12 @@ subjects! {
     Message = "message",
     /// A contact.
     Contact = "contact",
+    /// A lease on files, or a named lock.
+    Reservation = "reservation",
+    /// A request to release a lease.
+    ReleaseRequest = "release_request",
+    /// A sentinel.
+    Sentinel = "sentinel",
 }
 
 /// Where an event stands: what `apply` may know beside the payload.
@@ -169,4 +181,15 @@ events! {
     "message_acknowledged", 1, MessageAcknowledged;
     "contact_requested", 1, ContactRequested;
     "contact_answered", 1, ContactAnswered;
+    "files_reserved", 1, FilesReserved;
+    "lock_acquired", 1, LockAcquired;
+    "lease_renewed", 1, LeaseRenewed;
+    "lease_released", 1, LeaseReleased;
+    "lease_forced", 1, LeaseForced;
+    "lease_retired", 1, LeaseRetired;
+    "lease_expired", 1, LeaseExpired;
+    "release_requested", 1, ReleaseRequested;
+    "release_answered", 1, ReleaseAnswered;
+    "sentinel_claimed", 1, SentinelClaimed;
+    "sentinel_reset", 1, SentinelReset;
 }

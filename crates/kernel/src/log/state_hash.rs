@@ -8,7 +8,7 @@ use crate::store::{StoreError, Value};
 use crate::tx::Read;
 
 /// Tables that `apply` writes, in name order, each with its columns in a fixed order.
-pub const PROJECTED: [(&str, &str); 9] = [
+pub const PROJECTED: [(&str, &str); 12] = [
     (
         "agent",
         "select id, project_id, name, name_folded, program, model, task, metadata, orchestrate,
@@ -46,6 +46,23 @@ pub const PROJECTED: [(&str, &str); 9] = [
         "recipient",
         "select message_id, agent_id, delivery, ack_required, read_at, acked_at, note
          from recipient order by message_id, agent_id",
+    ),
+    (
+        "release_request",
+        "select id, project_id, reservation_id, requester_id, thread_id, reason, answer, eta_ms,
+            created_at, answered_at, revision
+         from release_request order by id",
+    ),
+    (
+        "reservation",
+        "select id, kind, project_id, agent_id, pattern, pattern_key, exclusive, reason, fence,
+            created_at, created_lease_us, expires_lease_us, ended_at, ended_seq, ended
+         from reservation order by id",
+    ),
+    (
+        "sentinel",
+        "select id, project_id, name, scope, agent_id, claimed_at, claimed_lease_us, revision
+         from sentinel order by id",
     ),
     (
         "thread_member",

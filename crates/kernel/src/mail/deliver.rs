@@ -32,6 +32,17 @@ pub(super) struct Letter {
     pub(super) attachments: Vec<AttachmentRef>,
     /// Its words, where they were cut before the transaction.
     pub(super) words: Option<Cut>,
+    /// Whom it reaches.
+    pub(super) reach: Reach,
+}
+
+/// Whom a letter reaches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Reach {
+    /// Those whose contact policy admits the sender.
+    ByPolicy,
+    /// Everybody it is for: it concerns what they hold or asked for.
+    Always,
 }
 
 /// Something to attach, by the hash that `put_attachment` answered.
@@ -75,7 +86,10 @@ pub(super) fn deliver(tx: &mut WriteTx<'_, '_>, letter: Letter) -> Result<SentMe
         .chain(all(Delivery::Cc, letter.cc))
         .chain(all(Delivery::Bcc, letter.bcc));
     let found = address::resolve(tx, letter.project, sender, addresses)?;
-    let (admitted, skipped) = address::admit(tx, sender, thread, found)?;
+    let (admitted, skipped) = match letter.reach {
+        Reach::ByPolicy => address::admit(tx, sender, thread, found)?,
+        Reach::Always => (found, Vec::new()),
+    };
     if admitted.is_empty() {
         return Err(nobody(skipped).into());
     }

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Body;
-use super::deliver::{AttachmentRef, Letter, SentMessage, deliver};
+use super::deliver::{AttachmentRef, Letter, Reach, SentMessage, deliver};
 use super::reply::prefixed;
 use super::table;
 use crate::actor::Party;
@@ -81,6 +81,7 @@ impl Command for Forward {
                 topic: None,
                 attachments,
                 words: None,
+                reach: Reach::ByPolicy,
             },
         )
     }

@@ -12,6 +12,7 @@ pub mod event;
 pub mod forward;
 pub mod get;
 pub mod inbox;
+pub(crate) mod notice;
 pub mod overdue;
 pub mod read;
 pub mod reply;

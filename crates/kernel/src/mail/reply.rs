@@ -5,7 +5,7 @@ use comity_domain::{Address, Importance, MessageId};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::deliver::{AttachmentRef, Letter, SentMessage, deliver};
+use super::deliver::{AttachmentRef, Letter, Reach, SentMessage, deliver};
 use super::table::{self, Message, own_box};
 use super::{Body, Subject};
 use crate::actor::{Actor, Party};
@@ -71,6 +71,7 @@ impl Command for Reply {
                 answers: Some(message),
                 attachments: self.attachments.clone(),
                 words: None,
+                reach: Reach::ByPolicy,
             },
         )
     }

@@ -6,7 +6,7 @@ use comity_domain::{Address, Importance, MessageId};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::deliver::{AttachmentRef, Letter, SentMessage, deliver};
+use super::deliver::{AttachmentRef, Letter, Reach, SentMessage, deliver};
 use super::reply::answered;
 use super::{Body, Subject, Topic, table};
 use crate::actor::Party;
@@ -103,6 +103,7 @@ impl Command for SendMessage {
                 topic: self.topic.clone(),
                 attachments: self.attachments.clone(),
                 words: self.words.get().cloned(),
+                reach: Reach::ByPolicy,
             },
         )
     }

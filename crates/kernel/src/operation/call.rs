@@ -17,6 +17,7 @@ use crate::command::{Command, Issued};
 use crate::doctor::{Backup, BackupMade, Doctor};
 use crate::error::{Error, Impossible};
 use crate::kernel::Kernel;
+use crate::line::Patient;
 use crate::query::{Query, Waiting};
 use crate::ticket::Ticket;
 
@@ -82,6 +83,26 @@ pub(super) fn call_query<Q: Query<Answer: Serialize> + DeserializeOwned>(
         Ok(Outcome {
             answer: with_number(&read.answer, "as_of_seq", read.as_of_seq.get())?,
             replayed: false,
+            issued: None,
+        })
+    })
+}
+
+/// Hands over a command whose caller may wait until others let go.
+pub(super) fn call_patiently<C: Patient + DeserializeOwned>(
+    kernel: &Kernel,
+    caller: Caller,
+    request: Value,
+) -> Call {
+    let reply = match decode::<C>(C::NAME, request) {
+        Ok(command) => kernel.execute_patiently(caller, command),
+        Err(error) => return refused(error),
+    };
+    Box::pin(async move {
+        let reply = reply.await?;
+        Ok(Outcome {
+            answer: with_number(&reply.answer, "seq", reply.seq.get())?,
+            replayed: reply.replayed,
             issued: None,
         })
     })

@@ -4,7 +4,9 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::call::{call_backup, call_command, call_doctor, call_query, call_waiting};
+use super::call::{
+    call_backup, call_command, call_doctor, call_patiently, call_query, call_waiting,
+};
 use super::schema::{Number, Schemas};
 use super::surface::{Bytes, Effect, Method, NoTool, Operation, Pace, Profile, Route, Tool};
 use crate::actor::Party;
@@ -15,12 +17,19 @@ use crate::command::Command;
 use crate::contact::{AnswerContact, ListContacts, RequestContact};
 use crate::doctor::{Backup, BackupMade, Doctor, Findings};
 use crate::error::Error;
+use crate::line::Patient;
+use crate::lock::{AcquireLock, ListLocks, ReleaseLock, RenewLock};
 use crate::mail::{
     Acknowledge, Forward, GetAttachment, GetMessage, Inbox, OverdueAcks, PutAttachment,
     ReadMessages, Reply, Search, SendMessage, Thread, ThreadSummary, Threads,
 };
 use crate::project::{EnsureProject, ListProjects, ProjectStatusQuery, UpdateProject};
 use crate::query::{Query, Waiting};
+use crate::reservation::{
+    AnswerRelease, CheckFiles, ForceRelease, GetReservation, GuardCheck, ListReservations, Release,
+    Renew, RequestRelease, ReserveFiles,
+};
+use crate::sentinel::{ClaimSentinel, ResetSentinel};
 use crate::token::{CreateToken, ListTokens, RevokeToken};
 use Effect::{Adds, Ends, Reads, Sets};
 use Method::{Delete, Get, Patch, Post, Put};
@@ -173,6 +182,83 @@ pub const OPERATIONS: &[Operation] = &[
         .http(&[route(Get, "/api/search", &[])])
         .mcp(Named("search", Profile::Core))
         .cli(&["search"]),
+    patient::<ReserveFiles>(Sets)
+        .http(&[route(Post, "/api/reservations", &[])])
+        .mcp(Named("reserve_files", Profile::Core))
+        .cli(&["reserve"]),
+    query::<CheckFiles>()
+        .http(&[
+            route(Post, "/api/reservations/check", &[]),
+            route(Get, "/api/reservations/check", &[]),
+        ])
+        .mcp(Named("check_files", Profile::Core))
+        .cli(&["check"]),
+    command::<Renew>(Sets)
+        .http(&[
+            route(Post, "/api/reservations/renew", &[]),
+            route(Post, "/api/reservations/{id}/renew", &["ids"]),
+        ])
+        .mcp(In("reserve_files"))
+        .cli(&["renew"]),
+    command::<Release>(Ends)
+        .http(&[
+            route(Post, "/api/reservations/release", &[]),
+            route(Delete, "/api/reservations/{id}", &["ids"]),
+        ])
+        .mcp(Named("release_files", Profile::Core))
+        .cli(&["release"]),
+    command::<ForceRelease>(Ends)
+        .http(&[route(Post, "/api/reservations/{id}/force-release", &["id"])])
+        .mcp(Tool::None(Lean))
+        .cli(&["release"]),
+    command::<RequestRelease>(Sets)
+        .http(&[route(
+            Post,
+            "/api/reservations/{id}/release-requests",
+            &["id"],
+        )])
+        .mcp(Named("request_release", Profile::All))
+        .cli(&["ask-release"]),
+    command::<AnswerRelease>(Sets)
+        .http(&[route(Put, "/api/release-requests/{id}", &["id"])])
+        .mcp(Named("answer_release", Profile::All))
+        .cli(&["answer-release"]),
+    query::<ListReservations>()
+        .http(&[route(Get, "/api/reservations", &[])])
+        .mcp(In("status"))
+        .cli(&["leases"]),
+    query::<GetReservation>()
+        .http(&[route(Get, "/api/reservations/{id}", &["id"])])
+        .mcp(In("status"))
+        .cli(&["leases"]),
+    query::<GuardCheck>()
+        .http(&[route(Post, "/api/guard/check", &[])])
+        .mcp(Tool::None(Lean))
+        .cli(&["guard check"]),
+    patient::<AcquireLock>(Sets)
+        .http(&[route(Post, "/api/locks", &[])])
+        .mcp(Named("lock", Profile::Work))
+        .cli(&["lock acquire"]),
+    command::<RenewLock>(Sets)
+        .http(&[route(Post, "/api/locks/{name}/renew", &["name"])])
+        .mcp(In("lock"))
+        .cli(&["lock renew"]),
+    command::<ReleaseLock>(Ends)
+        .http(&[route(Delete, "/api/locks/{name}", &["name"])])
+        .mcp(Named("unlock", Profile::Work))
+        .cli(&["lock release"]),
+    query::<ListLocks>()
+        .http(&[route(Get, "/api/locks", &[])])
+        .mcp(Tool::None(Lean))
+        .cli(&["lock list"]),
+    command::<ClaimSentinel>(Adds)
+        .http(&[route(Post, "/api/sentinels/{name}/claim", &["name"])])
+        .mcp(Tool::None(Lean))
+        .cli(&["sentinel claim"]),
+    command::<ResetSentinel>(Sets)
+        .http(&[route(Delete, "/api/sentinels/{name}", &["name"])])
+        .mcp(Tool::None(Lean))
+        .cli(&["sentinel reset"]),
     Operation {
         name: "doctor",
         who: &[Party::Operator],
@@ -233,6 +319,17 @@ where
         bytes: Bytes::None,
         call: call_command::<C>,
         describe: || Schemas::new::<C, C::Answer>(Number::Seq),
+    }
+}
+
+const fn patient<C>(effect: Effect) -> Operation
+where
+    C: Patient + Command<Answer: JsonSchema> + DeserializeOwned + JsonSchema,
+{
+    Operation {
+        pace: Pace::Waits,
+        call: call_patiently::<C>,
+        ..command::<C>(effect)
     }
 }
 

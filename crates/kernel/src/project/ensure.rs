@@ -1,6 +1,6 @@
 //! Creates a project, or returns the one that has the key.
 
-use comity_domain::limits::{GRACE_US_DEFAULT, LABEL_BYTES_MAX, LEASES_PER_AGENT_DEFAULT};
+use comity_domain::limits::{LABEL_BYTES_MAX, LEASES_PER_AGENT_DEFAULT};
 use comity_domain::{GuardAway, GuardMode, Line, ProjectKey, Slug};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -62,7 +62,7 @@ impl Command for EnsureProject {
                 case_insensitive: false,
                 guard_mode: GuardMode::Block,
                 guard_away: GuardAway::Warn,
-                grace_us: GRACE_US_DEFAULT,
+                grace_us: tx.memory().lease_grace_us,
                 leases_per_agent: LEASES_PER_AGENT_DEFAULT,
             },
         })?;

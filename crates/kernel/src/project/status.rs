@@ -9,6 +9,7 @@ use crate::agent;
 use crate::error::Error;
 use crate::mail;
 use crate::query::Query;
+use crate::reservation::table as leases;
 use crate::tx::Snapshot;
 
 /// Asks how a project stands.
@@ -31,6 +32,8 @@ pub struct ProjectStatus {
     pub agents_retired: i64,
     /// How many messages its agents have not read.
     pub unread: i64,
+    /// How many leases on files are held.
+    pub leases: i64,
 }
 
 impl Query for ProjectStatusQuery {
@@ -42,11 +45,13 @@ impl Query for ProjectStatusQuery {
         let project = table::resolve(snapshot, actor, self.project.as_ref())?;
         let (agents, agents_retired) = agent::table::counts(snapshot, project.id)?;
         let unread = mail::table::unread_in(snapshot, project.id)?;
+        let leases = leases::count_in(snapshot, project.id)?;
         Ok(ProjectStatus {
             project,
             agents,
             agents_retired,
             unread,
+            leases,
         })
     }
 }

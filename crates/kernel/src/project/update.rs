@@ -1,7 +1,7 @@
 //! Changes a project's settings.
 
 use comity_domain::limits::{GRACE_US_MAX, LEASES_PER_AGENT_MAX};
-use comity_domain::{GuardAway, GuardMode, Span};
+use comity_domain::{GuardAway, GuardMode, ProjectId, Span};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -10,6 +10,7 @@ use super::table::{self, Label, Project, ProjectRef};
 use crate::actor::Party;
 use crate::command::{Command, Stop};
 use crate::error::{Error, Impossible};
+use crate::reservation::table as leases;
 use crate::tx::WriteTx;
 
 /// Changes what is given and leaves the rest as it is.
@@ -62,6 +63,9 @@ impl Command for UpdateProject {
         if settings == settings_of(&before) {
             return Ok(UpdatedProject { project: before });
         }
+        if settings.case_insensitive != before.case_insensitive {
+            must_hold_nothing(tx, before.id)?;
+        }
         tx.emit(ProjectUpdated {
             id: before.id,
             settings,
@@ -105,6 +109,16 @@ pub(crate) fn check_revision(expected: Option<i64>, present: i64) -> Result<(), 
         Some(expected) if expected != present => Err(Error::VersionConflict { expected, present }),
         _ => Ok(()),
     }
+}
+
+/// Refuses while leases are held: under the other rule two of them might overlap (F1).
+fn must_hold_nothing(tx: &mut WriteTx<'_, '_>, project: ProjectId) -> Result<(), Error> {
+    let held = leases::count_in(tx, project)?;
+    if held == 0 {
+        return Ok(());
+    }
+    let rule = format!("cannot change while leases are held; {held} are: release them first");
+    Err(Error::invalid("case_insensitive", rule))
 }
 
 fn settings_of(project: &Project) -> ProjectSettings {

@@ -61,15 +61,31 @@ pub(crate) struct CommandJob<C: Command> {
     command: C,
     reply: Answer<Reply<C::Answer>>,
     outcome: Result<Reply<C::Answer>, Error>,
+    audience: Audience,
+}
+
+/// Whether a command is done for nobody.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Audience {
+    /// Its caller may be gone: it finds the answer under its idempotency key.
+    Any,
+    /// Only as long as somebody listens: a lease that nobody knows of helps nobody (3.5).
+    Present,
 }
 
 impl<C: Command> CommandJob<C> {
-    pub(crate) fn new(caller: Caller, command: C, reply: Answer<Reply<C::Answer>>) -> Self {
+    pub(crate) fn new(
+        caller: Caller,
+        command: C,
+        reply: Answer<Reply<C::Answer>>,
+        audience: Audience,
+    ) -> Self {
         Self {
             caller,
             command,
             reply,
             outcome: Err(Error::Indeterminate),
+            audience,
         }
     }
 
@@ -126,6 +142,9 @@ impl<C: Command> CommandJob<C> {
 
 impl<C: Command> Job for CommandJob<C> {
     fn attempt(&mut self, batch: &mut Batch<'_>) -> Kept {
+        if self.audience == Audience::Present && self.reply.is_closed() {
+            return Kept::No;
+        }
         let (kept, outcome) = match self.decide(batch) {
             Ok(reply) => (Kept::Yes, Ok(reply)),
             Err(Stop::Refused(error)) => (Kept::Yes, Err(error)),

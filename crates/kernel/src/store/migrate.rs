@@ -32,6 +32,11 @@ pub const MIGRATIONS: &[Migration] = &[
         sqlite: include_str!("../../migrations/sqlite/0002_mail.sql"),
         postgres: include_str!("../../migrations/postgres/0002_mail.sql"),
     },
+    Migration {
+        number: 3,
+        sqlite: include_str!("../../migrations/sqlite/0003_leases.sql"),
+        postgres: include_str!("../../migrations/postgres/0003_leases.sql"),
+    },
 ];
 
 /// Returns the schema that a list of steps leads to.

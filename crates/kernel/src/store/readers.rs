@@ -11,7 +11,7 @@ use super::queue::{Next, Queue};
 use super::{ReadEngine, StoreError};
 use crate::ambient::{Ambient, Now};
 use crate::error::{Error, Impossible};
-use crate::presence::Presence;
+use crate::memory::Memory;
 use crate::tx::{Snapshot, Tip};
 
 /// The queue before the readers.
@@ -22,14 +22,14 @@ pub(crate) fn start(
     engines: Vec<Box<dyn ReadEngine>>,
     queue: &Arc<ReadQueue>,
     ambient: &Ambient,
-    presence: &Arc<Presence>,
+    memory: &Arc<Memory>,
     hurry: &Arc<AtomicBool>,
 ) -> std::io::Result<Vec<JoinHandle<()>>> {
     let start_one = |(at, engine)| {
         let mut reader = Reader {
             engine,
             ambient: ambient.clone(),
-            presence: Arc::clone(presence),
+            memory: Arc::clone(memory),
         };
         let (queue, hurry) = (Arc::clone(queue), Arc::clone(hurry));
         std::thread::Builder::new()
@@ -51,7 +51,7 @@ pub(crate) fn start(
 struct Reader {
     engine: Box<dyn ReadEngine>,
     ambient: Ambient,
-    presence: Arc<Presence>,
+    memory: Arc<Memory>,
 }
 
 impl Reader {
@@ -86,7 +86,7 @@ impl Reader {
             seq: head.seq,
             hash: head.hash,
         };
-        let mut snapshot = Snapshot::new(&mut *self.engine, &self.presence, now, tip);
+        let mut snapshot = Snapshot::new(&mut *self.engine, &self.memory, now, tip);
         let ended = catch_unwind(AssertUnwindSafe(|| job.attempt(&mut snapshot)));
         if ended.is_err() {
             job.fail(Error::internal(Impossible("the query panicked")));

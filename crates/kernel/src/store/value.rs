@@ -1,6 +1,9 @@
 //! Values bound to statements and read from rows, the same for both engines.
 
-use comity_domain::{AgentId, ContactId, LeaseTime, MessageId, ProjectId, Seq, Timestamp, TokenId};
+use comity_domain::{
+    AgentId, ContactId, LeaseTime, MessageId, ProjectId, ReleaseRequestId, ReservationId,
+    SentinelId, Seq, Timestamp, TokenId,
+};
 
 use super::StoreError;
 
@@ -139,6 +142,9 @@ integer_types! {
     TokenId, TokenId::new, TokenId::get;
     MessageId, MessageId::new, MessageId::get;
     ContactId, ContactId::new, ContactId::get;
+    ReservationId, ReservationId::new, ReservationId::get;
+    ReleaseRequestId, ReleaseRequestId::new, ReleaseRequestId::get;
+    SentinelId, SentinelId::new, SentinelId::get;
     Seq, Seq::new, Seq::get;
     Timestamp, Timestamp::from_micros, Timestamp::micros;
     LeaseTime, LeaseTime::from_micros, LeaseTime::micros;

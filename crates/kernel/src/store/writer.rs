@@ -21,7 +21,7 @@ use crate::ambient::{Ambient, Now, Reading};
 use crate::error::{Error, Impossible, with_causes};
 use crate::follow::publish;
 use crate::log::table::move_head;
-use crate::presence::Presence;
+use crate::memory::Memory;
 use crate::tx::{Batch, Tip};
 
 /// How long nothing must come before the engine may tidy up.
@@ -42,7 +42,7 @@ pub(crate) struct Writer {
     pub(crate) engine: Box<dyn WriteEngine>,
     pub(crate) queue: Arc<Queue<Box<dyn Job>>>,
     pub(crate) ambient: Ambient,
-    pub(crate) presence: Arc<Presence>,
+    pub(crate) memory: Arc<Memory>,
     pub(crate) identity: Identity,
     pub(crate) batch_max: usize,
     /// How long a transaction may take in more commands.
@@ -76,6 +76,8 @@ struct Running {
     now: Now,
     reading: Reading,
     tip: Tip,
+    /// Where the log stood when the transaction began.
+    begun: Seq,
     dirty: bool,
     /// What the commands said. FTS5 flushes at every savepoint, so it is indexed after the last.
     words: Vec<Words>,
@@ -207,6 +209,7 @@ impl Writer {
                 seq: head.seq,
                 hash: head.hash,
             },
+            begun: head.seq,
             dirty: false,
             words: Vec::new(),
         };
@@ -273,9 +276,10 @@ impl Writer {
         let mut batch = Batch {
             session: &mut *self.engine,
             ambient: &self.ambient,
-            presence: &self.presence,
+            memory: &self.memory,
             now: running.now,
             tip: running.tip,
+            begun: running.begun,
             broken: None,
             dirty: running.dirty,
             words: Vec::new(),

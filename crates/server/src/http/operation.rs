@@ -84,7 +84,7 @@ async fn carry_out(
         correlation: trace::correlation(&parts.headers),
     };
     let mut object = if route.method.has_body() {
-        request::must_have_no_query(query)?;
+        request::must_have_no_query(operation, query)?;
         match operation.bytes {
             Bytes::Request(field) => {
                 body::as_field(field, &parts.headers, sent, server.patience.body).await?

@@ -30,14 +30,20 @@ pub(super) fn from_query(operation: &Operation, query: &str) -> Result<Map<Strin
     Ok(request)
 }
 
-/// Refuses a query string beside a body: one of the two would be overlooked.
-pub(super) fn must_have_no_query(query: &str) -> Result<(), Error> {
-    if query.is_empty() {
-        return Ok(());
+/// Refuses a query string beside a body: one of the two would be overlooked. The one flag that
+/// existing clients put there changes nothing.
+pub(super) fn must_have_no_query(operation: &Operation, query: &str) -> Result<(), Error> {
+    const FLAG: &str = "if_not_conflict";
+    let name = |pair: &str| pair.split('=').next().unwrap_or_default().to_owned();
+    let is_flag = |name: &str| name == FLAG && operation.schemas().field(FLAG).is_some();
+    let mut names = query.split('&').filter(|pair| !pair.is_empty()).map(name);
+    match names.find(|name| !is_flag(name)) {
+        None => Ok(()),
+        Some(name) => {
+            let rule = "must be in the body, not in the query string";
+            Err(Error::invalid(decoded(&name)?, rule))
+        }
     }
-    let name = query.split(['=', '&']).next().unwrap_or_default();
-    let rule = "must be in the body, not in the query string";
-    Err(Error::invalid(decoded(name)?, rule))
 }
 
 /// Refuses a token in a URL, wherever in the query it stands: URLs end up in logs and histories

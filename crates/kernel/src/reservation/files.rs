@@ -1,0 +1,50 @@
+//! What a request names: literal paths and patterns, in the form in which leases are kept.
+
+use comity_domain::limits::PATTERNS_PER_CALL_MAX;
+use comity_domain::{LiteralPath, Pattern};
+
+use crate::error::Error;
+
+/// Puts together what a request names, each once, in its order.
+pub(super) fn named(
+    paths: &[LiteralPath],
+    patterns: &[Pattern],
+    path_pattern: Option<&Pattern>,
+) -> Result<Vec<Pattern>, Error> {
+    let all = paths.iter().map(LiteralPath::pattern);
+    let all = all.chain(patterns).chain(path_pattern);
+    let mut named: Vec<Pattern> = Vec::new();
+    for pattern in all {
+        if named.contains(pattern) {
+            continue;
+        }
+        if named.len() == PATTERNS_PER_CALL_MAX {
+            let rule = format!("must be at most {PATTERNS_PER_CALL_MAX} paths and patterns in all");
+            return Err(Error::invalid("patterns", rule));
+        }
+        named.push(pattern.clone());
+    }
+    Ok(named)
+}
+
+/// Does the same where something must be named.
+pub(super) fn some_named(
+    paths: &[LiteralPath],
+    patterns: &[Pattern],
+    path_pattern: Option<&Pattern>,
+) -> Result<Vec<Pattern>, Error> {
+    let named = named(paths, patterns, path_pattern)?;
+    if named.is_empty() {
+        let rule = "is missing: give `paths` (literal) or `patterns`, at least one";
+        return Err(Error::invalid("paths", rule));
+    }
+    Ok(named)
+}
+
+/// Returns a pattern in the form in which it is compared in a project.
+pub(super) fn compared(pattern: &Pattern, case_insensitive: bool) -> Pattern {
+    if case_insensitive {
+        return pattern.folded();
+    }
+    pattern.clone()
+}
