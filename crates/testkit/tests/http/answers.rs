@@ -73,13 +73,15 @@ fn one_of_each(town: &Town) -> Vec<(&'static str, String, Value)> {
         ("backup", "POST /api/backup", json!({})),
     ]
     .map(|(name, request, body)| (name, line(request), body));
-    let mail = mail_of_each(&blues);
-    spine.into_iter().chain(mail).chain(end).collect()
+    let (mail, leases) = (mail_of_each(&blues), leases_of_each(&blues));
+    let calls = spine.into_iter().chain(mail).chain(leases);
+    calls.chain(end).collect()
 }
 
 /// The same of mail: about what Blue has, and what the operator sends to itself and Blue.
 fn mail_of_each(blues: &Belongings) -> Vec<(&'static str, String, Value)> {
-    let id = blues.message + 1;
+    // After it came the request for Blue's lease.
+    let id = blues.message + 2;
     let letter = json!({
         "project": "web", "to": ["operator", "Blue"], "subject": "word", "body": "b",
         "ack_required": true, "attachments": [{ "sha256": blues.sha256, "name": "plan" }],
@@ -121,6 +123,99 @@ fn mail_of_each(blues: &Belongings) -> Vec<(&'static str, String, Value)> {
         (name, line.replace("{sha256}", &blues.sha256), body)
     };
     writes.into_iter().chain(reads).map(filled).collect()
+}
+
+/// The same of leases, locks and sentinels: about what Blue holds, and what Red does.
+fn leases_of_each(blues: &Belongings) -> Vec<(&'static str, String, Value)> {
+    let none = || json!({});
+    let within = |mut request: Value| {
+        request["project"] = json!("web");
+        request
+    };
+    let (why, files) = (json!({ "reason": "r" }), json!({ "paths": ["b"] }));
+    let calls = [
+        ("reserve_files", "POST /api/reservations", files.clone()),
+        (
+            "check_files",
+            "POST /api/reservations/check",
+            within(files.clone()),
+        ),
+        (
+            "check_files",
+            "GET /api/reservations/check?project=web&paths=b&paths=c",
+            none(),
+        ),
+        (
+            "renew",
+            "POST /api/reservations/renew",
+            json!({ "all": true }),
+        ),
+        ("renew", "POST /api/reservations/{lease}/renew", none()),
+        (
+            "request_release",
+            "POST /api/reservations/{other}/release-requests",
+            why.clone(),
+        ),
+        (
+            "answer_release",
+            "PUT /api/release-requests/{request}",
+            json!({ "answer": "defer" }),
+        ),
+        (
+            "list_reservations",
+            "GET /api/reservations?project=web",
+            none(),
+        ),
+        ("get_reservation", "GET /api/reservations/{lease}", none()),
+        (
+            "guard_check",
+            "POST /api/guard/check",
+            within(files.clone()),
+        ),
+        (
+            "force_release",
+            "POST /api/reservations/{other}/force-release",
+            why,
+        ),
+        ("release", "POST /api/reservations/release", files),
+        ("release", "DELETE /api/reservations/{lease}", none()),
+        (
+            "acquire_lock",
+            "POST /api/locks",
+            within(json!({ "name": "port 80" })),
+        ),
+        (
+            "renew_lock",
+            "POST /api/locks/port%2080/renew",
+            within(none()),
+        ),
+        ("list_locks", "GET /api/locks?project=web", none()),
+        (
+            "release_lock",
+            "DELETE /api/locks/port%2080?project=web",
+            none(),
+        ),
+        (
+            "claim_sentinel",
+            "POST /api/sentinels/nightly/claim",
+            within(json!({ "every": "1h" })),
+        ),
+        (
+            "reset_sentinel",
+            "DELETE /api/sentinels/nightly?project=web",
+            none(),
+        ),
+    ];
+    let filled = |(name, line, body): (_, &str, _)| {
+        let line = line.replace("{lease}", &blues.lease.to_string());
+        let line = line.replace("{other}", &blues.others_lease.to_string());
+        (
+            name,
+            line.replace("{request}", &blues.request.to_string()),
+            body,
+        )
+    };
+    calls.into_iter().map(filled).collect()
 }
 
 /// Makes a call as the operator, or as an agent where operators have no business.
