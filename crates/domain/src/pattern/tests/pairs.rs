@@ -1,6 +1,6 @@
 //! Pairs of patterns whose answer was worked out by hand.
 
-use super::super::Pattern;
+use super::pattern;
 
 #[test]
 fn every_pair_has_the_answer_that_was_worked_out_by_hand() {
@@ -9,7 +9,7 @@ fn every_pair_has_the_answer_that_was_worked_out_by_hand() {
     let all = yes.chain(NO.iter().map(|pair| (pair, false)));
     let wrong: Vec<_> = all
         .filter(|&(&(left, right), answer)| {
-            let [a, b] = [left, right].map(|text| Pattern::parse(text).expect(text));
+            let [a, b] = [left, right].map(pattern);
             a.overlaps(&b) != answer || b.overlaps(&a) != answer
         })
         .collect();
