@@ -1,5 +1,8 @@
 //! Patterns made to be slow: each of these must simply end (F12 S4).
 
+use super::super::alphabet::Alphabet;
+use super::super::branches;
+use super::super::piece::Piece;
 use super::{Pattern, pattern};
 
 #[test]
@@ -42,6 +45,29 @@ fn patterns_made_to_be_slow_are_answered() {
     assert!(bombs.iter().all(|bomb| bomb.overlaps(bomb)));
     let [doubled, odd] = ["{a,aa}".repeat(16), format!("{}b", "a".repeat(20))];
     assert!(!pattern(&doubled).overlaps(&pattern(&format!("{odd}*"))));
+}
+
+/// The sets of places take several words for these.
+#[test]
+fn long_segments_with_alternatives_are_compared_to_their_end() {
+    let name = |count: usize, end: &str| format!("{}{end}", "ab".repeat(count));
+    for count in [10, 20, 30, 31, 32, 33, 60, 100] {
+        let forked = pattern(&format!("{{x,}}{}", name(count, "{c,d}")));
+        assert!(forked.overlaps(&pattern(&name(count, "d")))); // F12
+        assert!(forked.overlaps(&pattern(&name(count, "?"))));
+        assert!(forked.overlaps(&pattern(&format!("*{}", name(1, "[c-z]")))));
+        assert!(!forked.overlaps(&pattern(&name(count, "e"))));
+        assert!(!forked.overlaps(&pattern(&name(count - 1, "?"))));
+        assert!(!forked.overlaps(&pattern(&format!("{{y,}}{}", name(count, "{e,f}")))));
+    }
+}
+
+#[test]
+fn alternatives_have_no_empty_name_in_common() {
+    let [empty, star] = [Piece::Choice(vec![vec![]]), Piece::Star].map(|piece| [piece]);
+    assert!(!branches::meet(&empty, &star, Alphabet::Exact)); // F12
+    assert!(!branches::meet(&star, &empty, Alphabet::Exact));
+    assert!(branches::meet(&star, &star, Alphabet::Exact));
 }
 
 #[test]

@@ -49,6 +49,8 @@ fn only_characters_that_folded_names_hold_make_classes_meet() {
         ("[!a-z]", "[A-Z]", false),
         ("[!a-z]", "[! -@\\[-\u{10ffff}]", false), // nothing but A to Z
         ("[! -@\\[-\u{10ffff}]", "**", false),
+        ("[!1a-z]", "[! -02-@\\[-\u{10ffff}]", false), // 1, and A to Z again
+        ("[!2a-z]", "[! -02-@\\[-\u{10ffff}]", true),
         ("[!ß]", "[!a]", true),
         ("[\u{21}-\u{10ffff}]", "É", true),
         ("*.RS", "lib.rs", true),

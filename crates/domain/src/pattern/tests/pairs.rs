@@ -123,7 +123,7 @@ const YES: [(&str, &str); 97] = [
     ("src/{a,b}/**", "**/b/c"),
 ];
 
-const NO: [(&str, &str); 72] = [
+const NO: [(&str, &str); 75] = [
     // Paths.
     ("a", "b"),
     ("a", "ab"),
@@ -150,6 +150,8 @@ const NO: [(&str, &str); 72] = [
     ("a*", "*b/c"),
     ("*.rs", "Cargo.toml/"),
     ("a*a", "a/b"),
+    ("a*a", "a"),
+    ("aba*aba", "ababa"),
     ("ab*ba", "[a]b[a]"),
     ("a*b*c", "a?d"),
     ("*ab*", "b?"),
@@ -186,6 +188,7 @@ const NO: [(&str, &str); 72] = [
     ("[!a]", "[a]"),
     ("[! -\u{10ffff}]", "**"),
     ("[! -\u{10ffff}]", "[! -\u{10ffff}]"),
+    ("{x[! -\u{10ffff}],b}", "x*"),
     ("[!\\!]", "!"),
     ("x[0-9]*", "xy*"),
     ("[a]b", "[!a]?"),
