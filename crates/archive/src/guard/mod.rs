@@ -2,9 +2,10 @@
 //!
 //! `hook` names the moments at which Git asks, `changes` finds the paths that an action writes, and
 //! `links` the other names of those paths. `script` is what Git runs, `folder` the directory where it
-//! looks for that, and `hooks` puts it there and takes it away.
+//! looks for that, and `hooks` puts it there and takes it away; `earlier` runs what was there before.
 
 mod changes;
+mod earlier;
 mod folder;
 mod hook;
 mod hooks;
@@ -12,6 +13,7 @@ mod links;
 mod script;
 
 pub use changes::{ChangesError, changes};
+pub use earlier::run_earlier;
 pub use folder::{Folder, FolderError};
 pub use hook::Hook;
 pub use hooks::{Done, HookError, Hooks, State};
