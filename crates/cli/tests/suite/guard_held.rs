@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::repository::{Repository, program, succeed};
+use crate::repository::{Repository, program, said, succeed};
 
 const HELD: &str = "held by `A`";
 
@@ -232,6 +232,71 @@ fn a_linked_worktree_is_guarded_too() {
     succeed(&mut commit("A"));
 }
 
+// 3.11: through a server as well as without one
+#[test]
+#[ignore = "needs guard_check"]
+fn a_server_is_asked_where_one_runs() {
+    let repository = guarded(&[]);
+    let server = repository.place.serve();
+    repository.write("a", "mine\n");
+    let commit = ["commit", "-q", "-a", "-m", "mine"];
+    repository.stopped("B", &commit, HELD);
+    let url = format!("http://{}", server.addr);
+    let install = ["guard", "install", "--operator", "--url", &url];
+    repository.ask(&install).unwrap();
+    repository.stopped("B", &commit, HELD);
+    repository.passes("A", &commit);
+}
+
+// 3.11: one question, 2 s
+#[test]
+#[ignore = "needs guard_check"]
+fn a_server_that_does_not_answer_is_not_waited_for() {
+    let repository = guarded(&[]);
+    let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}", silent.local_addr().unwrap());
+    repository.write("b", "mine\n");
+    repository.git(&["add", "-A"]);
+    let hook = ["guard", "hook", "pre-commit", "--as", "B", "--url", &url];
+    let started = std::time::Instant::now();
+    let output = repository.comity(&hook).output().unwrap();
+    assert!(started.elapsed() < std::time::Duration::from_secs(10));
+    let said = said(&output);
+    assert!(said.contains("no answer within 2 s"), "{said}");
+    assert_eq!(
+        output.status.code(),
+        Some(0),
+        "the project's setting is `warn`"
+    );
+}
+
+// 3.11: this repository's project is asked about, whichever an agent belongs to
+#[test]
+#[ignore = "needs guard_check"]
+fn an_agent_of_another_project_is_not_let_pass_by_its_own() {
+    let repository = guarded(&[]);
+    update(&repository, "--guard-away", "block");
+    repository.ask(&["guard", "install", "--operator"]).unwrap();
+    let join = [
+        "join",
+        "--name",
+        "C",
+        "--operator",
+        "--project",
+        "/srv/other",
+    ];
+    repository
+        .ask(&["project", "ensure", "/srv/other", "--operator"])
+        .unwrap();
+    repository.ask(&join).unwrap();
+    repository.write("a", "mine\n");
+    repository.stopped(
+        "C",
+        &["commit", "-q", "-a", "-m", "x"],
+        "the guard could not ask",
+    );
+}
+
 // 3.11: for other tools
 #[test]
 #[ignore = "needs guard_check"]
@@ -255,8 +320,7 @@ fn a_check_answers_with_its_exit_code() {
         .unwrap();
     let shown = String::from_utf8(shown.stdout).unwrap();
     assert!(shown.contains(HELD) && shown.contains("next:"), "{shown}");
-    let below = repository.comity(&["guard", "check", "--as", "B", "../a"]);
-    let mut below = below;
+    let mut below = repository.comity(&["guard", "check", "--as", "B", "../a"]);
     below.current_dir(repository.tree().join("dir"));
     assert_eq!(below.output().unwrap().status.code(), Some(1));
 }
