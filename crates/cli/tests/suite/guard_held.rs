@@ -32,7 +32,6 @@ fn remember(repository: &Repository, agent: &str, lease: &Value) {
 
 // 3.11
 #[test]
-#[ignore = "needs guard_check"]
 fn no_commit_has_what_another_holds() {
     let repository = guarded(&[]);
     repository.write("a", "mine\n");
@@ -61,7 +60,6 @@ fn no_commit_has_what_another_holds() {
 
 // 3.11: pre-merge-commit and pre-push
 #[test]
-#[ignore = "needs guard_check"]
 fn no_merge_and_no_push_has_what_another_holds() {
     let repository = guarded(&[]);
     repository.git(&["checkout", "-q", "-b", "side"]);
@@ -83,7 +81,6 @@ fn no_merge_and_no_push_has_what_another_holds() {
 
 // 3.11: what skips pre-commit does not skip this
 #[test]
-#[ignore = "needs guard_check"]
 fn no_branch_moves_to_what_another_holds() {
     let repository = guarded(&["--reference-transaction"]);
     repository.write("a", "mine\n");
@@ -107,7 +104,6 @@ fn no_branch_moves_to_what_another_holds() {
 
 // 3.11
 #[test]
-#[ignore = "needs guard_check"]
 fn what_is_released_is_free_and_what_is_shared_is_not() {
     let repository = guarded(&[]);
     repository.write("a", "mine\n");
@@ -122,7 +118,6 @@ fn what_is_released_is_free_and_what_is_shared_is_not() {
 
 // 3.11
 #[test]
-#[ignore = "needs guard_check"]
 fn the_mode_decides_about_a_conflict() {
     let repository = guarded(&[]);
     repository.write("a", "one\n");
@@ -140,7 +135,6 @@ fn the_mode_decides_about_a_conflict() {
 
 // 3.11: the setting is remembered from the last answer
 #[test]
-#[ignore = "needs guard_check"]
 fn the_last_answer_is_remembered_for_when_nobody_answers() {
     let repository = guarded(&[]);
     let commit = ["commit", "-q", "-a", "-m", "mine"];
@@ -164,7 +158,6 @@ fn the_last_answer_is_remembered_for_when_nobody_answers() {
 
 // 3.11 F14: a lease that was lost between edit and commit
 #[test]
-#[ignore = "needs guard_check"]
 fn a_lost_lease_stops_its_former_holder() {
     let repository = guarded(&[]);
     let lease = repository.reserve("A", "a", "exclusive");
@@ -186,7 +179,6 @@ fn a_lost_lease_stops_its_former_holder() {
 
 // 3.11 S6: a name that nobody can reserve is no way around
 #[test]
-#[ignore = "needs guard_check"]
 fn a_name_that_cannot_be_checked_is_refused() {
     let repository = guarded(&[]);
     repository.write("new\nline", "");
@@ -203,7 +195,6 @@ fn a_name_that_cannot_be_checked_is_refused() {
 
 // 3.11: what an earlier hook stages is asked about too
 #[test]
-#[ignore = "needs guard_check"]
 fn what_an_earlier_hook_writes_is_checked() {
     let repository = guarded(&[]);
     repository.ask(&["guard", "uninstall"]).unwrap();
@@ -217,7 +208,6 @@ fn what_an_earlier_hook_writes_is_checked() {
 
 // 3.11: a linked worktree is the same project with the same hooks
 #[test]
-#[ignore = "needs guard_check"]
 fn a_linked_worktree_is_guarded_too() {
     let repository = guarded(&[]);
     repository.git(&["worktree", "add", "-q", "../linked", "-b", "side"]);
@@ -234,7 +224,6 @@ fn a_linked_worktree_is_guarded_too() {
 
 // 3.11: through a server as well as without one
 #[test]
-#[ignore = "needs guard_check"]
 fn a_server_is_asked_where_one_runs() {
     let repository = guarded(&[]);
     let server = repository.place.serve();
@@ -250,7 +239,6 @@ fn a_server_is_asked_where_one_runs() {
 
 // 3.11: one question, 2 s
 #[test]
-#[ignore = "needs guard_check"]
 fn a_server_that_does_not_answer_is_not_waited_for() {
     let repository = guarded(&[]);
     let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
@@ -272,7 +260,6 @@ fn a_server_that_does_not_answer_is_not_waited_for() {
 
 // 3.11: this repository's project is asked about, whichever an agent belongs to
 #[test]
-#[ignore = "needs guard_check"]
 fn an_agent_of_another_project_is_not_let_pass_by_its_own() {
     let repository = guarded(&[]);
     update(&repository, "--guard-away", "block");
@@ -299,7 +286,6 @@ fn an_agent_of_another_project_is_not_let_pass_by_its_own() {
 
 // 3.11: for other tools
 #[test]
-#[ignore = "needs guard_check"]
 fn a_check_answers_with_its_exit_code() {
     let repository = guarded(&[]);
     let check = |agent: &str, paths: &[&str]| {
