@@ -94,5 +94,5 @@ fn resolved(path: &Path) -> Option<PathBuf> {
     let plain = |part: Component<'_>| matches!(part, Component::Normal(_) | Component::CurDir);
     let is_plain = rest.components().all(plain);
     // Part by part: to join with nothing would leave a slash at the end.
-    is_plain.then(|| real.into_iter().chain(rest).collect())
+    is_plain.then(|| real.iter().chain(rest).collect())
 }
