@@ -104,6 +104,11 @@ fn options(globals: &Globals, known: Option<&Known>) -> Result<Vec<OsString>, Fa
         options.extend(["--data".into(), data.into()]);
     }
     if let Some(url) = &globals.url {
+        // The script is a file that others may read (S18).
+        if url.contains('@') {
+            let what = "the URL must not hold credentials: the hooks use COMITY_AS or COMITY_TOKEN";
+            return Err(Failure::unusable(what));
+        }
         options.extend(["--url".into(), url.into()]);
     }
     if let Some(known) = known {
