@@ -13,6 +13,8 @@ use tokio::sync::watch;
 
 use crate::actor::{Actor, Caller};
 use crate::ambient::Ambient;
+use crate::archive::position::{Forgotten, Freed, Moved, NotWritten};
+use crate::archive::{ArchiveId, Archivist};
 use crate::command::Command;
 use crate::doctor::{self, Findings};
 use crate::error::Error;
@@ -58,6 +60,8 @@ pub struct Kernel {
     backups: Option<PathBuf>,
     /// Turns true when nobody should wait any longer.
     ending: watch::Sender<bool>,
+    /// Who writes the archive, if somebody does.
+    archivist: Mutex<Option<Arc<dyn Archivist>>>,
     /// Those who wait for leases.
     line: Line,
     /// The turn of whoever examines or copies everything.
@@ -134,6 +138,7 @@ impl Kernel {
             round_trips: opened.round_trips,
             backups: options.backups,
             ending: watch::Sender::new(false),
+            archivist: Mutex::default(),
             line: Line::default(),
             long_work: Arc::default(),
         })
@@ -259,6 +264,55 @@ impl Kernel {
         self.upkeep(Tidy { flush })
     }
 
+    /// Lets somebody who writes the archive answer for it.
+    pub fn attach(&self, archivist: Arc<dyn Archivist>) {
+        *self
+            .archivist
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner) = Some(archivist);
+    }
+
+    /// Asks whoever writes the archive, on a thread of its own.
+    pub(crate) fn ask_archivist<T: Send + 'static>(
+        &self,
+        ask: impl FnOnce(&dyn Archivist) -> Result<T, Error> + Send + 'static,
+    ) -> Ticket<T> {
+        let archivist = self.archivist.lock();
+        let archivist = archivist.unwrap_or_else(PoisonError::into_inner).clone();
+        match archivist {
+            Some(archivist) => on_thread(move || ask(&*archivist)),
+            None => Ticket::answered(Err(Error::Unusable {
+                what: "there is no archive here".to_owned(),
+            })),
+        }
+    }
+
+    /// Notes that an archive has come further, and what of it could not be written.
+    pub fn archive_moved(
+        &self,
+        archive: ArchiveId,
+        first: Seq,
+        through: Seq,
+        quarantined: Vec<NotWritten>,
+    ) -> Ticket<()> {
+        self.upkeep(Moved {
+            archive,
+            first,
+            through,
+            quarantined,
+        })
+    }
+
+    /// Notes that something of an archive left the quarantine.
+    pub fn archive_freed(&self, archive: ArchiveId, seq: Seq, path: String) -> Ticket<()> {
+        self.upkeep(Freed { archive, seq, path })
+    }
+
+    /// Forgets where an archive stood.
+    pub fn archive_forgotten(&self, archive: ArchiveId) -> Ticket<()> {
+        self.upkeep(Forgotten { archive })
+    }
+
     /// Proves that a write reaches the disk: commits the lease clock's mark and nothing else.
     pub fn probe(&self) -> Ticket<()> {
         self.upkeep(Probe)
@@ -326,27 +380,12 @@ impl Kernel {
             }));
         };
         let turn = Arc::clone(&self.long_work);
-        let (answer, ticket) = Ticket::new();
-        let run = move || {
-            let done = match turn.try_lock() {
-                Ok(_turn) => work(&backups),
-                Err(_) => Err(Error::Busy {
-                    reason: "another examination or copy runs".to_owned(),
-                }),
-            };
-            // Whoever asked may be gone.
-            let _ = answer.send(done);
-        };
-        match std::thread::Builder::new()
-            .name("beside".to_owned())
-            .spawn(run)
-        {
-            // It answers, and ends by itself.
-            Ok(_thread) => ticket,
-            Err(error) => Ticket::answered(Err(Error::Busy {
-                reason: format!("a thread cannot be started: {error}"),
-            })),
-        }
+        on_thread(move || match turn.try_lock() {
+            Ok(_turn) => work(&backups),
+            Err(_) => Err(Error::Busy {
+                reason: "another examination or copy runs".to_owned(),
+            }),
+        })
     }
 
     /// Runs SQLite's own check beside the requests; damage stops all writing (A12).
@@ -413,6 +452,27 @@ impl Kernel {
         let line = Actor::System.credential();
         enqueue(&self.queue, &self.ambient, line, Box::new(job));
         ticket
+    }
+}
+
+/// Does long work on a thread of its own.
+fn on_thread<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, Error> + Send + 'static,
+) -> Ticket<T> {
+    let (answer, ticket) = Ticket::new();
+    let run = move || {
+        // Whoever asked may be gone.
+        let _ = answer.send(work());
+    };
+    match std::thread::Builder::new()
+        .name("beside".to_owned())
+        .spawn(run)
+    {
+        // It answers, and ends by itself.
+        Ok(_thread) => ticket,
+        Err(error) => Ticket::answered(Err(Error::Busy {
+            reason: format!("a thread cannot be started: {error}"),
+        })),
     }
 }
 

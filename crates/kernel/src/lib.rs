@@ -29,6 +29,7 @@ pub mod transfer;
 pub mod tx;
 
 pub mod agent;
+pub mod archive;
 pub mod contact;
 pub mod event;
 pub mod lock;

@@ -77,7 +77,9 @@ pub const PROJECTED: [(&str, &str); 12] = [
 ];
 
 /// Tables that are not projections: the log itself, the index of words, and what upkeep writes.
-pub const OFF_LOG: [&str; 7] = [
+pub const OFF_LOG: [&str; 10] = [
+    "archive",
+    "archive_commit",
     "blob",
     "blob_owner",
     "event",
@@ -85,6 +87,7 @@ pub const OFF_LOG: [&str; 7] = [
     "log_head",
     "message_text",
     "presence",
+    "quarantine",
 ];
 
 /// Tables that SQLite's full-text search adds for itself, and the one that shows its words.

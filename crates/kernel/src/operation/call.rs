@@ -13,6 +13,8 @@ use serde_json::Value;
 
 use super::registry::find;
 use crate::actor::{Actor, Caller};
+use crate::archive::Archivist;
+use crate::archive::archivist::{AskStatus, Rebuild, Retry, Verify};
 use crate::command::{Command, Issued};
 use crate::doctor::{Backup, BackupMade, Doctor};
 use crate::error::{Error, Impossible};
@@ -166,6 +168,45 @@ pub(super) fn call_backup(kernel: &Kernel, caller: Caller, request: Value) -> Ca
             backup: file.display().to_string(),
         })
     })
+}
+
+/// Has whoever writes the archive answer.
+fn by_the_archivist<T, R>(
+    kernel: &Kernel,
+    caller: &Caller,
+    (name, request): (&'static str, Value),
+    ask: fn(&dyn Archivist, &R) -> Result<T, Error>,
+) -> Call
+where
+    T: Serialize + Send + 'static,
+    R: DeserializeOwned + Send + 'static,
+{
+    match operators_alone::<R>(caller, name, request) {
+        Ok(request) => {
+            let answer = kernel.ask_archivist(move |archivist| ask(archivist, &request));
+            beside(answer)
+        }
+        Err(error) => refused(error),
+    }
+}
+
+macro_rules! calls_of_the_archivist {
+    ($($call:ident, $name:literal, $request:ty, $ask:expr;)+) => {$(
+        #[expect(
+            clippy::needless_pass_by_value,
+            reason = "every operation is called the same way"
+        )]
+        pub(super) fn $call(kernel: &Kernel, caller: Caller, request: Value) -> Call {
+            by_the_archivist(kernel, &caller, ($name, request), $ask)
+        }
+    )+};
+}
+
+calls_of_the_archivist! {
+    call_archive_status, "archive_status", AskStatus, |archivist, _: &AskStatus| archivist.status();
+    call_archive_verify, "archive_verify", Verify, |archivist, _: &Verify| archivist.verify();
+    call_archive_rebuild, "archive_rebuild", Rebuild, |archivist, _: &Rebuild| archivist.rebuild();
+    call_archive_retry, "archive_retry", Retry, |archivist, _: &Retry| archivist.retry();
 }
 
 fn is_plain_name(path: &Path) -> bool {

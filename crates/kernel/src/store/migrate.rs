@@ -37,6 +37,11 @@ pub const MIGRATIONS: &[Migration] = &[
         sqlite: include_str!("../../migrations/sqlite/0003_leases.sql"),
         postgres: include_str!("../../migrations/postgres/0003_leases.sql"),
     },
+    Migration {
+        number: 4,
+        sqlite: include_str!("../../migrations/sqlite/0004_archive.sql"),
+        postgres: include_str!("../../migrations/postgres/0004_archive.sql"),
+    },
 ];
 
 /// Returns the schema that a list of steps leads to.
