@@ -1,14 +1,11 @@
 //! Whoever writes the archive, as the operations reach it.
 
-use std::path::PathBuf;
-
 use comity_domain::Seq;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::status::ArchiveStatus;
 use crate::error::Error;
-use crate::project::ProjectRef;
 
 /// Writes the archive and answers for it. Every call may take long; none is on a request's path.
 pub trait Archivist: Send + Sync {
@@ -23,9 +20,6 @@ pub trait Archivist: Send + Sync {
 
     /// Tries again to write what is in quarantine.
     fn retry(&self) -> Result<Retried, Error>;
-
-    /// Writes a readable copy of a project into a new directory.
-    fn export(&self, export: &Export) -> Result<Exported, Error>;
 }
 
 /// Asks how the archive stands.
@@ -47,18 +41,6 @@ pub struct Rebuild {}
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Retry {}
-
-/// Writes a readable copy of a project's mail for people without access: static pages that can be
-/// searched.
-#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Export {
-    /// The project's key or slug.
-    pub project: ProjectRef,
-    /// The new directory; in the data directory's `exports` unless given.
-    #[serde(default)]
-    pub to: Option<PathBuf>,
-}
 
 /// What a comparison of archive and log found.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -93,15 +75,4 @@ pub struct Retried {
     pub written: i64,
     /// How many are still in quarantine.
     pub left: i64,
-}
-
-/// A copy that was written.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Exported {
-    /// Where it is.
-    pub directory: String,
-    /// How many messages it holds.
-    pub messages: i64,
-    /// How many pages it has.
-    pub pages: i64,
 }

@@ -9,7 +9,7 @@ pub mod batch;
 pub mod position;
 pub mod status;
 
-pub use archivist::{Archivist, Exported, Rebuilt, Retried, Verified};
+pub use archivist::{Archivist, Rebuilt, Retried, Verified};
 pub use batch::{ArchiveBatch, Batch};
 pub use position::ArchiveId;
 pub use status::{ArchiveState, ArchiveStatus, Quarantined};

@@ -1,0 +1,23 @@
+//! The archive: a bare Git repository that says what the log says, readable by a person.
+//!
+//! `place` names its files, `front` and `render` write them, `line` writes the log itself, `message`
+//! the commits; all of these are functions of a piece of the log. `import` hands a commit to
+//! `git fast-import`, `leftovers` clears what a killed one left, `repository` puts both together, and
+//! `archiver` follows the log.
+
+mod archiver;
+mod error;
+mod front;
+mod import;
+mod leftovers;
+mod line;
+mod message;
+mod place;
+mod render;
+mod repository;
+
+pub use archiver::{Archiver, Cut, Settings};
+pub use error::ArchiveError;
+pub use front::Letter;
+pub use line::Written;
+pub use repository::{Archive, Head};
