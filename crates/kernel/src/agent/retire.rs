@@ -89,9 +89,9 @@ fn end_leases(tx: &mut WriteTx<'_, '_>, agent: AgentId) -> Result<(), Error> {
     let now = tx.now().lease;
     for lease in leases::held_by(tx, agent)? {
         if lease.is_active(now) {
-            tx.emit(LeaseRetired(lease.to_end()))?;
+            tx.emit(LeaseRetired(lease.to_end(tx.now())))?;
         } else {
-            tx.emit(LeaseExpired(lease.to_end()))?;
+            tx.emit(LeaseExpired(lease.to_end(tx.now())))?;
         }
     }
     Ok(())

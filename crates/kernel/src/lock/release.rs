@@ -44,7 +44,7 @@ impl Command for ReleaseLock {
         let project = project_table::resolve(tx, &actor, self.project.as_ref())?;
         let lease = table::last(tx, project.id, &self.name)?;
         held::must_hold(tx, &actor, &lease, self.fence)?;
-        tx.emit(LeaseReleased(lease.to_end()))?;
+        tx.emit(LeaseReleased(lease.to_end(tx.now())))?;
         let lease = table::last(tx, project.id, &self.name)?;
         Ok(ReleasedLock {
             lock: show(lease, tx.now()),

@@ -56,7 +56,7 @@ pub(super) fn show(lease: Lease, now: Now) -> Lock {
 }
 
 /// Returns the active lock of a name.
-pub(super) fn active(
+pub(crate) fn active(
     read: &mut impl Read,
     project: ProjectId,
     name: &str,

@@ -205,7 +205,7 @@ impl Request<'_> {
             granted.push(lease.id);
         }
         for lease in &self.upgraded {
-            tx.emit(LeaseReleased(lease.to_end()))?;
+            tx.emit(LeaseReleased(lease.to_end(tx.now())))?;
         }
         if self.fresh.is_empty() {
             return Ok(granted);

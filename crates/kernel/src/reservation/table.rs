@@ -23,7 +23,7 @@ const ONE_BY_ONE: usize = 16;
 macro_rules! lease_from {
     ($rest:literal) => {
         concat!(
-            "select r.id, r.project_id, p.slug, r.agent_id, a.name, r.pattern, r.exclusive,
+            "select r.id, r.kind, r.project_id, p.slug, r.agent_id, a.name, r.pattern, r.exclusive,
                 r.reason, r.fence, r.created_at, r.created_lease_us, r.expires_lease_us,
                 r.ended_at, r.ended
              from reservation r join project p on p.id = r.project_id
@@ -72,6 +72,8 @@ pub struct Reservation {
 #[derive(Clone, Debug)]
 pub(crate) struct Lease {
     pub(crate) id: ReservationId,
+    /// Whether it is on a name.
+    pub(crate) is_lock: bool,
     pub(crate) project_id: ProjectId,
     pub(crate) project: Slug,
     /// Nobody is the operator.
@@ -115,13 +117,14 @@ impl Lease {
     }
 
     /// Returns what the event of its end says.
-    pub(crate) fn to_end(&self) -> Ended {
+    pub(crate) fn to_end(&self, now: Now) -> Ended {
         Ended {
             id: self.id,
             project: self.project_id,
             agent: self.agent,
             pattern: self.pattern.clone(),
             fence: self.fence,
+            ended: now.lease,
         }
     }
 
@@ -343,6 +346,7 @@ pub(super) fn page(
 pub(crate) fn lease(row: &mut Row) -> Result<Lease, StoreError> {
     Ok(Lease {
         id: row.take()?,
+        is_lock: row.take::<String>()? == "lock",
         project_id: row.take()?,
         project: Slug::from_stored(row.take()?),
         agent: row.take()?,
