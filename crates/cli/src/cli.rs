@@ -4,8 +4,10 @@ use clap::{Parser, Subcommand};
 
 use crate::commands::{
     agent::AgentCommand,
+    ask_release::{AnswerRelease, AskRelease},
     backup::Backup,
     call::Call,
+    check::Check,
     completions::Completions,
     config::ConfigCommand,
     contact::ContactCommand,
@@ -14,11 +16,17 @@ use crate::commands::{
     health::Health,
     init::Init,
     join::Join,
+    leases::Leases,
+    lock::LockCommand,
     mail::MailCommand,
     man::Man,
     mcp::Mcp,
     project::ProjectCommand,
+    release::Release,
+    renew::Renew,
+    reserve::Reserve,
     search::Search,
+    sentinel::SentinelCommand,
     serve::Serve,
     status::{Prime, Status},
     token::TokenCommand,
@@ -67,6 +75,26 @@ enum Command {
     Wait(Wait),
     /// Find messages by their words.
     Search(Search),
+    /// Take leases on files before you write them.
+    Reserve(Reserve),
+    /// Ask whether files are free, without taking them.
+    Check(Check),
+    /// Keep your leases longer.
+    Renew(Renew),
+    /// Give leases back.
+    Release(Release),
+    /// Show who holds which files.
+    Leases(Leases),
+    /// Ask the holder of a lease to release it.
+    AskRelease(AskRelease),
+    /// Answer somebody who asked for a lease of yours.
+    AnswerRelease(AnswerRelease),
+    /// Locks: ports, test runners, databases, by name.
+    #[command(subcommand)]
+    Lock(LockCommand),
+    /// Sentinels: what is to be done once per interval.
+    #[command(subcommand)]
+    Sentinel(SentinelCommand),
     /// Contacts: who may write to whom.
     #[command(subcommand)]
     Contact(ContactCommand),
@@ -113,6 +141,15 @@ impl Cli {
             Command::Mail(mail) => return mail.run(&context()?),
             Command::Wait(wait) => wait.run(&context()?),
             Command::Search(search) => search.run(&context()?),
+            Command::Reserve(reserve) => reserve.run(&context()?),
+            Command::Check(check) => check.run(&context()?),
+            Command::Renew(renew) => renew.run(&context()?),
+            Command::Release(release) => release.run(&context()?),
+            Command::Leases(leases) => leases.run(&context()?),
+            Command::AskRelease(ask) => ask.run(&context()?),
+            Command::AnswerRelease(answer) => answer.run(&context()?),
+            Command::Lock(lock) => lock.run(&context()?),
+            Command::Sentinel(sentinel) => sentinel.run(&context()?),
             Command::Contact(contact) => contact.run(&context()?),
             Command::Token(token) => token.run(&context()?),
             Command::Call(call) => call.run(&context()?),

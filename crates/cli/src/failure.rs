@@ -28,6 +28,15 @@ impl Failure {
         }
     }
 
+    /// Replaces the hint by a better one, where there is one.
+    #[must_use]
+    pub(crate) fn advised(mut self, next: Option<String>) -> Self {
+        if let (Some(next), Value::Object(body)) = (next, &mut self.body) {
+            body.insert("hint".to_owned(), next.into());
+        }
+        self
+    }
+
     /// Says that something cannot be used as it is.
     pub(crate) fn unusable(what: impl Into<String>) -> Self {
         Error::Unusable { what: what.into() }.into()

@@ -10,6 +10,7 @@ mod door;
 mod envoy;
 mod failure;
 mod globals;
+mod ground;
 mod joining;
 mod output;
 mod parse;

@@ -11,7 +11,7 @@ use tracing_subscriber::EnvFilter;
 
 use crate::failure::Failure;
 use crate::globals::{Globals, variable};
-use crate::show::{Look, Shown, harmless, harmless_json};
+use crate::show::{Look, Shown, harmless, harmless_json, leases};
 
 /// Exit code of a wrong command line.
 const USAGE: u8 = 3;
@@ -80,6 +80,9 @@ fn complain(form: Form, body: &Value) {
     let text = |field: &str| body.get(field).and_then(Value::as_str).unwrap_or_default();
     let (message, hint) = (harmless(text("message")), harmless(text("hint")));
     let _ = writeln!(stderr, "{RED}error:{RED:#} {message}");
+    if let Some(holders) = leases::holders(body) {
+        let _ = writeln!(stderr, "{holders}");
+    }
     if !hint.is_empty() {
         let _ = writeln!(stderr, "{CYAN}hint:{CYAN:#} {hint}");
     }
