@@ -1,7 +1,18 @@
 //! The Git side of Comity: the only crate that runs `git`.
 //!
-//! It tells whether the machine's `git` can keep an archive.
+//! `git` runs it, with nothing of anybody's configuration executed; `repository` finds out where one
+//! lies, and `guard` which paths an action of Git writes and how it is asked beforehand. `replace`
+//! writes files whole or not at all, and `version` tells whether the machine's `git` will do.
 
-pub mod git;
+mod bounded;
+mod git;
+pub mod guard;
+mod object_id;
+mod replace;
+mod repository;
+mod version;
 
-pub use git::{GitVersion, Unfit, check};
+pub use git::GitError;
+pub use replace::replace;
+pub use repository::Repository;
+pub use version::{GitVersion, Unfit, check};

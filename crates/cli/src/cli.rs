@@ -13,6 +13,7 @@ use crate::commands::{
     contact::ContactCommand,
     doctor::Doctor,
     fleet,
+    guard::GuardCommand,
     health::Health,
     init::Init,
     join::Join,
@@ -98,6 +99,9 @@ enum Command {
     /// Contacts: who may write to whom.
     #[command(subcommand)]
     Contact(ContactCommand),
+    /// The guard: Git asks before it writes what somebody else holds.
+    #[command(subcommand)]
+    Guard(GuardCommand),
     /// Tokens of operators and observers.
     #[command(subcommand)]
     Token(TokenCommand),
@@ -139,6 +143,7 @@ impl Cli {
             Command::Project(project) => project.run(&context()?),
             Command::Agent(agent) => agent.run(&context()?),
             Command::Mail(mail) => return mail.run(&context()?),
+            Command::Guard(guard) => return guard.run(&self.globals),
             Command::Wait(wait) => wait.run(&context()?),
             Command::Search(search) => search.run(&context()?),
             Command::Reserve(reserve) => reserve.run(&context()?),

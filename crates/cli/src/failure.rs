@@ -37,6 +37,12 @@ impl Failure {
         self
     }
 
+    /// Returns what people are told.
+    pub(crate) fn message(&self) -> &str {
+        let message = self.body.get("message").and_then(Value::as_str);
+        message.unwrap_or_default()
+    }
+
     /// Says that something cannot be used as it is.
     pub(crate) fn unusable(what: impl Into<String>) -> Self {
         Error::Unusable { what: what.into() }.into()

@@ -138,6 +138,14 @@ pub(crate) fn warn(text: &str) {
     let _ = writeln!(stderr, "{YELLOW}warning:{YELLOW:#} {}", harmless(text));
 }
 
+/// Prints lines of explanation beside the answer.
+pub(crate) fn explain(lines: &[String]) {
+    let mut stderr = anstream::stderr().lock();
+    for line in lines {
+        let _ = writeln!(stderr, "{}", harmless(line));
+    }
+}
+
 /// Shows that long work goes on, on a terminal only, until it is dropped.
 pub(crate) fn spinner(form: Form, what: &'static str) -> ProgressBar {
     let spinner = match form {

@@ -9,6 +9,10 @@
 mod commands;
 #[path = "suite/doors.rs"]
 mod doors;
+#[path = "suite/guard.rs"]
+mod guard;
+#[path = "suite/guard_held.rs"]
+mod guard_held;
 #[path = "suite/identity.rs"]
 mod identity;
 #[path = "suite/mail.rs"]
@@ -29,6 +33,8 @@ mod output;
 mod place;
 #[path = "suite/post.rs"]
 mod post;
+#[path = "suite/repository.rs"]
+mod repository;
 #[path = "suite/settings.rs"]
 mod settings;
 

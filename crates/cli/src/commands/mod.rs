@@ -10,6 +10,7 @@ pub(crate) mod config;
 pub(crate) mod contact;
 pub(crate) mod doctor;
 pub(crate) mod fleet;
+pub(crate) mod guard;
 pub(crate) mod health;
 pub(crate) mod in_line;
 pub(crate) mod init;
