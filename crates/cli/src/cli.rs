@@ -1,6 +1,6 @@
 //! The tree of commands.
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory as _, Parser, Subcommand};
 
 use crate::commands::{
     agent::AgentCommand,
@@ -15,6 +15,7 @@ use crate::commands::{
     fleet,
     guard::GuardCommand,
     health::Health,
+    hook::HookCommand,
     init::Init,
     join::Join,
     leases::Leases,
@@ -102,6 +103,9 @@ enum Command {
     /// The guard: Git asks before it writes what somebody else holds.
     #[command(subcommand)]
     Guard(GuardCommand),
+    /// Hooks that client programs call before and after they act.
+    #[command(subcommand)]
+    Hook(HookCommand),
     /// Tokens of operators and observers.
     #[command(subcommand)]
     Token(TokenCommand),
@@ -123,6 +127,21 @@ enum Command {
 }
 
 impl Cli {
+    /// Tells whether a command line is that of a hook, even if it cannot be read.
+    pub(crate) fn is_hook() -> bool {
+        let lenient = Self::command().ignore_errors(true);
+        let matches = lenient.try_get_matches_from(std::env::args_os());
+        matches.is_ok_and(|matches| matches.subcommand_name() == Some("hook"))
+    }
+
+    /// Returns the hook that is asked for, if one is.
+    pub(crate) fn hook(&self) -> Option<&HookCommand> {
+        match &self.command {
+            Some(Command::Hook(hook)) => Some(hook),
+            _ => None,
+        }
+    }
+
     /// Runs the command; a server shows nothing at its end.
     pub(crate) fn run(&self) -> Result<Option<Shown>, Failure> {
         match &self.command {
@@ -156,6 +175,8 @@ impl Cli {
             Command::Lock(lock) => lock.run(&context()?),
             Command::Sentinel(sentinel) => sentinel.run(&context()?),
             Command::Contact(contact) => contact.run(&context()?),
+            // Its answer is its own, and so are its exit codes.
+            Command::Hook(_) => return Ok(None),
             Command::Token(token) => token.run(&context()?),
             Command::Call(call) => call.run(&context()?),
             Command::Health(health) => health.run(&context()?),

@@ -5,12 +5,13 @@
 
 use std::path::{Component, Path, PathBuf};
 
-use comity_domain::LiteralPath;
+use comity_domain::{LiteralPath, ProjectKey};
 use comity_kernel::Error;
 use comity_kernel::project::ProjectRef;
 
 use crate::globals::Globals;
-use crate::{parse, place, worktree};
+use crate::guard::Memory;
+use crate::{parse, place, who, worktree};
 
 /// Where typed paths begin, and the project they are in.
 pub(crate) struct Ground {
@@ -47,6 +48,18 @@ impl Ground {
             here,
             project,
         })
+    }
+
+    /// Tells whether this can be the project of a slug, as far as its directory's name says.
+    pub(crate) fn may_be(&self, slug: &str) -> bool {
+        let key = ProjectKey::parse(&self.project);
+        key.map_or(true, |key| who::is_slug_of(slug, &key.slug()))
+    }
+
+    /// Returns what the repository's guard remembers of the project, where there is a repository.
+    pub(crate) fn memory(&self) -> Option<Memory> {
+        let common = self.root.join(".git");
+        common.is_dir().then(|| Memory::of(&common))
     }
 
     /// Returns a path from the project's root; one outside of the project is none.

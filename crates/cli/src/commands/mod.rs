@@ -12,6 +12,7 @@ pub(crate) mod doctor;
 pub(crate) mod fleet;
 pub(crate) mod guard;
 pub(crate) mod health;
+pub(crate) mod hook;
 pub(crate) mod in_line;
 pub(crate) mod init;
 pub(crate) mod join;

@@ -12,6 +12,7 @@ use tokio::runtime::Runtime;
 
 use super::address::{Address, answers};
 use super::embedded::Embedded;
+use super::remember::remember;
 use super::served::Served;
 use super::tags::Tags;
 use crate::config::Config;
@@ -62,7 +63,8 @@ impl Door {
         })
     }
 
-    /// Calls an operation; a new token goes into its file, and the answer says which.
+    /// Calls an operation; a new token goes into its file, and the answer says which. Leases that
+    /// were granted or given back change the file of leases.
     pub(crate) fn call(
         &self,
         who: &Who,
@@ -88,7 +90,9 @@ impl Door {
                 Way::Served(served) => served.call(who, &tags, operation, request).await,
             }
         })?;
-        Ok(token_file::keep(answer, &self.data)?)
+        let answer = token_file::keep(answer, &self.data)?;
+        remember(who, operation.name, &answer, self.data.path());
+        Ok(answer)
     }
 
     /// Probes the server, or without one the database; a stranger learns less.
