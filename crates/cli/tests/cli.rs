@@ -13,8 +13,12 @@ mod doors;
 mod guard;
 #[path = "suite/guard_held.rs"]
 mod guard_held;
+#[path = "suite/hook.rs"]
+mod hook;
 #[path = "suite/identity.rs"]
 mod identity;
+#[path = "suite/leases.rs"]
+mod leases;
 #[path = "suite/mail.rs"]
 mod mail;
 #[path = "suite/mail_wait.rs"]

@@ -68,7 +68,9 @@ fn judged(globals: &Globals, input: &[u8]) -> Result<Verdict, Failure> {
                 let memory = files.ground.memory();
                 let wanted = memory.and_then(|memory| memory.recall());
                 return match wanted {
-                    Some(wanted) if wanted.away == GuardAway::Block => Ok(Verdict::unasked(&failure)),
+                    Some(wanted) if wanted.away == GuardAway::Block => {
+                        Ok(Verdict::unasked(&failure))
+                    }
                     _ => Err(failure),
                 };
             }
