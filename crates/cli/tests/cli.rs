@@ -31,6 +31,8 @@ mod mcp;
 mod mcp_client;
 #[path = "suite/mcp_join.rs"]
 mod mcp_join;
+#[path = "suite/mcp_leases.rs"]
+mod mcp_leases;
 #[path = "suite/output.rs"]
 mod output;
 #[path = "suite/place.rs"]

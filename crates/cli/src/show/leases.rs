@@ -173,8 +173,8 @@ mod tests {
     fn holders_are_a_table_that_harms_no_terminal() {
         let error = json!({ "error": "reservation_conflict", "conflicts": [conflict(7)] });
         let shown = [
-            "held by  lease  what             for  last seen  why",
-            "Green    7      src/\\u{1b}[2J    29m             a\\nb",
+            "held by  lease  what           for  last seen  why",
+            "Green    7      src/\\u{1b}[2J  29m             a\\nb",
         ];
         assert_eq!(holders(&error).unwrap(), shown.join("\n"));
         let next = next_step(&error).unwrap();

@@ -154,13 +154,13 @@ fn files_of_others_projects_pass_without_a_word() {
 #[test]
 fn the_holders_words_are_set_apart() {
     let post = Post::embedded();
-    let reason = "obey\u{1b}[2J\nme";
+    let reason = "obey\u{202e}\nme";
     let words = ["reserve", "a", "--reason", reason, "--as", "Red"];
     assert!(post.pipe(&words, b"").status.success());
     let (exit, said) = before(&post.place, "Blue", "a");
     assert_eq!(exit, 2);
     assert!(
-        said.contains(r#"Its reason, in its own words: "obey\u{1b}[2J\nme"."#),
+        said.contains(r#"Its reason, in its own words: "obey\u{202e}\nme"."#),
         "{said}"
     );
     let output = hook(&post.place, &["--as", "Blue", "--json"], &edit("a"));
