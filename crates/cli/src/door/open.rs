@@ -12,7 +12,7 @@ use tokio::runtime::Runtime;
 
 use super::address::{Address, answers};
 use super::embedded::Embedded;
-use super::remember::remember;
+use super::remember::Memo;
 use super::served::Served;
 use super::tags::Tags;
 use crate::config::Config;
@@ -82,6 +82,7 @@ impl Door {
             Pace::Long => None,
         };
         let patience = self.timeout.or(usual);
+        let memo = Memo::of(operation.name, &request);
         let answer = self.within(patience, async {
             match &self.way {
                 Way::Embedded(embedded) => {
@@ -89,10 +90,9 @@ impl Door {
                 }
                 Way::Served(served) => served.call(who, &tags, operation, request).await,
             }
-        })?;
-        let answer = token_file::keep(answer, &self.data)?;
-        remember(who, operation.name, &answer, self.data.path());
-        Ok(answer)
+        });
+        memo.settle(who, &answer, self.data.path());
+        Ok(token_file::keep(answer?, &self.data)?)
     }
 
     /// Probes the server, or without one the database; a stranger learns less.

@@ -34,9 +34,8 @@ pub(super) struct Edit {
 impl Edit {
     /// Reads what came on stdin; a tool that writes no file is an edit of none.
     pub(super) fn read(input: &[u8]) -> Result<Self, Error> {
-        let said = match json::parse(input)? {
-            Value::Object(said) => said,
-            _ => return Err(not_understood("it is no object")),
+        let Value::Object(said) = json::parse(input)? else {
+            return Err(not_understood("it is no object"));
         };
         let directory = text(&said, "cwd").map(PathBuf::from);
         let tool = text(&said, "tool_name").or_else(|| text(&said, "tool"));

@@ -171,8 +171,18 @@ fn the_operator_ends_a_lease_by_force() {
             .ask("release 1 --force --reason stuck --operator")
             .unwrap();
         assert_eq!(forced["reservation"]["ended"], "forced");
-        // Blue has to find out: its file still says that it holds it.
+        // Blue has to find out: its file still says that it holds it, until it gives it up.
         assert_eq!(kept(&post.place, "Blue").len(), 1);
+        let gone = post.ask("release a --as Blue").unwrap_err();
+        assert_eq!((gone.0, kept(&post.place, "Blue").len()), (1, 0));
+        for given_up in ["release 2", "release --all"] {
+            post.ask("reserve a --as Blue").unwrap();
+            let id = kept(&post.place, "Blue")[0].0;
+            post.ask(&format!("release {id} --force --reason x --operator"))
+                .unwrap();
+            let _ = post.ask(&format!("{given_up} --as Blue"));
+            assert_eq!(kept(&post.place, "Blue"), [], "{given_up}");
+        }
         for wrong in [
             "release 1 --force --operator",
             "release a --force --reason x --operator",

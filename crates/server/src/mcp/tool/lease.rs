@@ -68,14 +68,14 @@ pub(super) fn refusal(error: Value, marks: &Marks) -> Value {
         Some("not_holder") => {
             let holder = error.get("held_by").and_then(Value::as_str);
             let message = format!("it is held by `{}`", holder.unwrap_or_default());
-            return with_message(error, message);
+            return with_message(error, &message);
         }
         _ => return error,
     };
     let lean = in_the_way(error.get(list), list, marks);
     let message = (list == "conflicts").then(|| held_by(error.get(list)));
     let mut error = match message {
-        Some(message) => with_message(error, message),
+        Some(message) => with_message(error, &message),
         None => error,
     };
     if let Value::Object(fields) = &mut error {
@@ -88,7 +88,7 @@ pub(super) fn refusal(error: Value, marks: &Marks) -> Value {
     error
 }
 
-fn with_message(mut error: Value, message: String) -> Value {
+fn with_message(mut error: Value, message: &str) -> Value {
     if let Value::Object(fields) = &mut error {
         fields.insert("message".to_owned(), json!(message));
     }
