@@ -81,13 +81,18 @@ impl Config {
     /// Returns how a kernel is opened with these settings.
     pub(crate) fn options(&self, file: PathBuf) -> Result<Options, Error> {
         let Values {
-            writer, readers, ..
+            leases,
+            writer,
+            readers,
+            ..
         } = &self.values;
         let base = match &self.values.server.database {
             Some(url) => Options::postgres(url)?,
             None => Options::sqlite(file),
         };
         Ok(Options {
+            lease_ttl_us: leases.default_ttl.us,
+            lease_grace_us: leases.grace.us,
             queue_max: writer.queue_max,
             batch_max: writer.batch_max,
             readers: readers.threads,
@@ -116,9 +121,9 @@ impl Config {
                 what: format!("{origin}: `{path}`: {rule}"),
             }
         })?;
-        if self.values.has_a_zero() {
+        if let Some(rule) = self.values.broken_rule() {
             return Err(Error::Unusable {
-                what: format!("{origin}: `{}`: must be at least 1", key.path()),
+                what: format!("{origin}: `{}`: {rule}", key.path()),
             });
         }
         let place = KEYS.iter().zip(&mut self.origins);

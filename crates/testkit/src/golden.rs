@@ -77,6 +77,9 @@ impl Golden {
             "recipient",
             "thread_member",
             "message_attachment",
+            "reservation",
+            "release_request",
+            "sentinel",
         ];
         let known = |table: &String| parents_first.contains(&table.as_str());
         assert!(
@@ -223,22 +226,21 @@ fn scenario(kit: &Kit) {
         "update_agent",
         json!({ "agent": "blue", "project": "web", "capabilities": ["go"], "rights": [] }),
     );
-    mail(kit);
-    call("rotate_token", json!({ "agent": 1 }));
+    let (red, gray) = mail(kit);
+    leases(kit, &red, &gray);
+    let blue = authenticated(kit, "rotate_token", json!({ "agent": 1 }));
+    self::call(kit, &blue, "reserve_files", json!({ "paths": ["last"] }));
     call("revoke_token", json!({ "id": 1 }));
     call("retire_agent", json!({ "agent": 1, "reason": "done" }));
 }
 
 /// The part of the scenario that is mail: between two agents, the operator and another project.
-fn mail(kit: &Kit) {
+fn mail(kit: &Kit) -> (Actor, Actor) {
     let agent = |project: &str, name: &str, policy: &str| {
         let agent = json!({
             "project": project, "name": name, "program": "p", "model": "m", "contact_policy": policy,
         });
-        let token = call(kit, &Actor::OPERATOR, "register_agent", agent).issued;
-        let token = token.expect("a token").secret.reveal();
-        let actor = kit.kernel().authenticate(&token).wait();
-        actor.expect("an actor").answer
+        authenticated(kit, "register_agent", agent)
     };
     let (red, gray) = (
         agent("web", "Red", "contacts"),
@@ -295,6 +297,83 @@ fn mail(kit: &Kit) {
     ] {
         call(kit, who, name, request);
     }
+    (red, gray)
+}
+
+/// The part of the scenario that is leases, locks and sentinels; each ends in another way.
+fn leases(kit: &Kit, red: &Actor, gray: &Actor) {
+    let operator = &Actor::OPERATOR;
+    let lock = |name: &str| json!({ "project": "web", "name": name, "reason": "the test's" });
+    for (who, name, request) in [
+        (
+            gray,
+            "reserve_files",
+            json!({ "paths": ["Src/[id].rs"], "patterns": ["docs/{a,é}*/**"], "ttl": "2h", "reason": "it's mine" }),
+        ),
+        (
+            gray,
+            "reserve_files",
+            json!({ "paths": ["a"], "mode": "shared" }),
+        ),
+        (
+            red,
+            "reserve_files",
+            json!({ "paths": ["A/b"], "mode": "shared", "ttl": "1s" }),
+        ),
+        (gray, "reserve_files", json!({ "paths": ["a"] })),
+        (gray, "renew", json!({ "ids": [1], "ttl": "3h" })),
+        (
+            red,
+            "request_release",
+            json!({ "id": 1, "reason": "the fix" }),
+        ),
+        (
+            gray,
+            "answer_release",
+            json!({ "id": 1, "answer": "defer", "eta": "5m" }),
+        ),
+        (
+            gray,
+            "answer_release",
+            json!({ "id": 1, "answer": "release", "note": "done" }),
+        ),
+        (
+            operator,
+            "force_release",
+            json!({ "id": 2, "reason": "the night shift's" }),
+        ),
+        (red, "acquire_lock", lock("port")),
+        (operator, "acquire_lock", lock("the desk")),
+        (red, "release_lock", json!({ "name": "port" })),
+        (
+            red,
+            "claim_sentinel",
+            json!({ "name": "nightly", "scope": "eu", "every": "1h" }),
+        ),
+        (
+            operator,
+            "reset_sentinel",
+            json!({ "project": "web", "name": "nightly", "scope": "eu" }),
+        ),
+        (
+            operator,
+            "claim_sentinel",
+            json!({ "project": "web", "name": "nightly", "every": "1h" }),
+        ),
+    ] {
+        call(kit, who, name, request);
+    }
+    let runtime = tokio::runtime::Builder::new_current_thread().build();
+    let swept = runtime.expect("a runtime").block_on(kit.kernel().sweep());
+    swept.expect("what has expired is written down");
+}
+
+/// Has the operator make a token, and presents it.
+fn authenticated(kit: &Kit, name: &str, request: serde_json::Value) -> Actor {
+    let token = call(kit, &Actor::OPERATOR, name, request).issued;
+    let token = token.expect("a token").secret.reveal();
+    let actor = kit.kernel().authenticate(&token).wait();
+    actor.expect("an actor").answer
 }
 
 /// The SHA-256 of `hello`.

@@ -101,7 +101,11 @@ fn canary(place: &Place) -> String {
 /// Asks as Git would, in a repository that Git itself is not used on any more.
 fn asked(place: &Place, hook: &str, state: &str, input: &str) -> bool {
     use std::io::Write as _;
-    let mut probe = std::process::Command::new(std::env::current_exe().unwrap());
+    let mut probe = std::process::Command::new("strace");
+    probe.args(["-f", "-qq", "-e", "trace=execve", "-o"]);
+    probe
+        .arg(place.path("started"))
+        .arg(std::env::current_exe().unwrap());
     probe.args(["--ignored", "--exact", "probe::of_a_hook"]);
     probe.current_dir(place.tree());
     for (name, value) in [
@@ -129,7 +133,23 @@ fn asked(place: &Place, hook: &str, state: &str, input: &str) -> bool {
         .unwrap()
         .write_all(input.as_bytes())
         .unwrap();
-    child.wait().unwrap().success()
+    let is_answered = child.wait().unwrap().success();
+    only_git_started(place);
+    is_answered
+}
+
+/// Reads the trace: beside the probe itself, every program that was started is `git`.
+fn only_git_started(place: &Place) {
+    let trace = std::fs::read_to_string(place.path("started")).unwrap();
+    let started = trace.lines().filter(|line| line.ends_with(" = 0"));
+    let mut programs = started
+        .filter_map(|line| line.split('"').nth(1))
+        .skip(1)
+        .peekable();
+    assert!(programs.peek().is_some(), "{trace}");
+    for program in programs {
+        assert_eq!(program.rsplit('/').next(), Some("git"), "{trace}");
+    }
 }
 
 // S12

@@ -30,6 +30,8 @@ keys! {
     limits.requests_burst, "COMITY_LIMITS_REQUESTS_BURST";
     limits.requests_at_once, "COMITY_LIMITS_REQUESTS_AT_ONCE";
     limits.connections_max, "COMITY_LIMITS_CONNECTIONS_MAX";
+    leases.default_ttl, "COMITY_LEASES_DEFAULT_TTL";
+    leases.grace, "COMITY_LEASES_GRACE";
     writer.queue_max, "COMITY_WRITER_QUEUE_MAX";
     writer.batch_max, "COMITY_WRITER_BATCH_MAX";
     readers.threads, "COMITY_READERS_THREADS";

@@ -40,6 +40,16 @@ fn a_value_that_does_not_fit_is_refused_by_its_name() {
             "`readers.threads`: must be at least 1",
         ),
         ("[readers]\nthreads = -1\n", "`readers.threads`"),
+        (
+            "[leases]\ndefault_ttl = \"25h\"\n",
+            "`leases.default_ttl`: must be between 1s and 24h",
+        ),
+        ("[leases]\ndefault_ttl = \"soon\"\n", "`leases.default_ttl`"),
+        ("[leases]\ngrace = 5\n", "`leases.grace`"),
+        (
+            "[leases]\ngrace = \"200h\"\n",
+            "`leases.grace`: must be at most 7 days",
+        ),
         ("[server]\naddr = \n", "line 2"),
     ] {
         let said = refusal(text);

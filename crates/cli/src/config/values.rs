@@ -2,8 +2,14 @@
 
 use std::net::SocketAddr;
 
-use comity_domain::limits::{BATCH_MAX, QUEUE_MAX, READER_THREADS};
+use comity_domain::Span;
+use comity_domain::limits::{
+    BATCH_MAX, GRACE_US_DEFAULT, GRACE_US_MAX, QUEUE_MAX, READER_THREADS, TTL_US_DEFAULT,
+    TTL_US_MAX, TTL_US_MIN,
+};
 use comity_server::Settings;
+use serde::de::IntoDeserializer;
+use serde::de::value::Error as ValueError;
 use serde::{Deserialize, Serialize};
 
 /// Every setting with its value.
@@ -12,6 +18,7 @@ use serde::{Deserialize, Serialize};
 pub(crate) struct Values {
     pub(crate) server: Server,
     pub(crate) limits: Limits,
+    pub(super) leases: Leases,
     pub(super) writer: Writer,
     pub(super) readers: Readers,
 }
@@ -34,6 +41,50 @@ pub(crate) struct Limits {
     pub(crate) requests_burst: u32,
     pub(crate) requests_at_once: usize,
     pub(crate) connections_max: usize,
+}
+
+/// What leases are like when nobody says.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Leases {
+    pub(super) default_ttl: Term,
+    pub(super) grace: Term,
+}
+
+/// A length of time as it was written.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub(super) struct Term {
+    text: String,
+    pub(super) us: i64,
+}
+
+impl TryFrom<String> for Term {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        let span = Span::deserialize(text.as_str().into_deserializer());
+        let span = span.map_err(|error: ValueError| error.to_string())?;
+        Ok(Self {
+            text,
+            us: span.micros(),
+        })
+    }
+}
+
+impl From<Term> for String {
+    fn from(term: Term) -> Self {
+        term.text
+    }
+}
+
+impl Term {
+    fn minutes(minutes: i64) -> Self {
+        Self {
+            text: format!("{minutes}m"),
+            us: minutes * 60_000_000,
+        }
+    }
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -64,6 +115,10 @@ impl Default for Values {
                 requests_at_once: limits.requests_at_once,
                 connections_max: limits.connections_max,
             },
+            leases: Leases {
+                default_ttl: Term::minutes(TTL_US_DEFAULT / 60_000_000),
+                grace: Term::minutes(GRACE_US_DEFAULT / 60_000_000),
+            },
             writer: Writer {
                 queue_max: QUEUE_MAX,
                 batch_max: BATCH_MAX,
@@ -76,8 +131,19 @@ impl Default for Values {
 }
 
 impl Values {
+    /// Names the rule that some value breaks.
+    pub(super) fn broken_rule(&self) -> Option<&'static str> {
+        if self.has_a_zero() {
+            return Some("must be at least 1");
+        }
+        if !(TTL_US_MIN..=TTL_US_MAX).contains(&self.leases.default_ttl.us) {
+            return Some("must be between 1s and 24h");
+        }
+        (self.leases.grace.us > GRACE_US_MAX).then_some("must be at most 7 days")
+    }
+
     /// Tells whether some limit would let nothing through.
-    pub(super) fn has_a_zero(&self) -> bool {
+    fn has_a_zero(&self) -> bool {
         let Limits {
             requests_per_second,
             requests_burst,

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::repository::{Repository, program, succeed};
+use crate::repository::{Repository, program, said, succeed};
 
 const HELD: &str = "held by `A`";
 
@@ -32,7 +32,6 @@ fn remember(repository: &Repository, agent: &str, lease: &Value) {
 
 // 3.11
 #[test]
-#[ignore = "needs guard_check"]
 fn no_commit_has_what_another_holds() {
     let repository = guarded(&[]);
     repository.write("a", "mine\n");
@@ -61,7 +60,6 @@ fn no_commit_has_what_another_holds() {
 
 // 3.11: pre-merge-commit and pre-push
 #[test]
-#[ignore = "needs guard_check"]
 fn no_merge_and_no_push_has_what_another_holds() {
     let repository = guarded(&[]);
     repository.git(&["checkout", "-q", "-b", "side"]);
@@ -83,7 +81,6 @@ fn no_merge_and_no_push_has_what_another_holds() {
 
 // 3.11: what skips pre-commit does not skip this
 #[test]
-#[ignore = "needs guard_check"]
 fn no_branch_moves_to_what_another_holds() {
     let repository = guarded(&["--reference-transaction"]);
     repository.write("a", "mine\n");
@@ -107,7 +104,6 @@ fn no_branch_moves_to_what_another_holds() {
 
 // 3.11
 #[test]
-#[ignore = "needs guard_check"]
 fn what_is_released_is_free_and_what_is_shared_is_not() {
     let repository = guarded(&[]);
     repository.write("a", "mine\n");
@@ -122,7 +118,6 @@ fn what_is_released_is_free_and_what_is_shared_is_not() {
 
 // 3.11
 #[test]
-#[ignore = "needs guard_check"]
 fn the_mode_decides_about_a_conflict() {
     let repository = guarded(&[]);
     repository.write("a", "one\n");
@@ -140,7 +135,6 @@ fn the_mode_decides_about_a_conflict() {
 
 // 3.11: the setting is remembered from the last answer
 #[test]
-#[ignore = "needs guard_check"]
 fn the_last_answer_is_remembered_for_when_nobody_answers() {
     let repository = guarded(&[]);
     let commit = ["commit", "-q", "-a", "-m", "mine"];
@@ -164,7 +158,6 @@ fn the_last_answer_is_remembered_for_when_nobody_answers() {
 
 // 3.11 F14: a lease that was lost between edit and commit
 #[test]
-#[ignore = "needs guard_check"]
 fn a_lost_lease_stops_its_former_holder() {
     let repository = guarded(&[]);
     let lease = repository.reserve("A", "a", "exclusive");
@@ -186,7 +179,6 @@ fn a_lost_lease_stops_its_former_holder() {
 
 // 3.11 S6: a name that nobody can reserve is no way around
 #[test]
-#[ignore = "needs guard_check"]
 fn a_name_that_cannot_be_checked_is_refused() {
     let repository = guarded(&[]);
     repository.write("new\nline", "");
@@ -203,7 +195,6 @@ fn a_name_that_cannot_be_checked_is_refused() {
 
 // 3.11: what an earlier hook stages is asked about too
 #[test]
-#[ignore = "needs guard_check"]
 fn what_an_earlier_hook_writes_is_checked() {
     let repository = guarded(&[]);
     repository.ask(&["guard", "uninstall"]).unwrap();
@@ -217,7 +208,6 @@ fn what_an_earlier_hook_writes_is_checked() {
 
 // 3.11: a linked worktree is the same project with the same hooks
 #[test]
-#[ignore = "needs guard_check"]
 fn a_linked_worktree_is_guarded_too() {
     let repository = guarded(&[]);
     repository.git(&["worktree", "add", "-q", "../linked", "-b", "side"]);
@@ -232,9 +222,70 @@ fn a_linked_worktree_is_guarded_too() {
     succeed(&mut commit("A"));
 }
 
+// 3.11: through a server as well as without one
+#[test]
+fn a_server_is_asked_where_one_runs() {
+    let repository = guarded(&[]);
+    let server = repository.place.serve();
+    repository.write("a", "mine\n");
+    let commit = ["commit", "-q", "-a", "-m", "mine"];
+    repository.stopped("B", &commit, HELD);
+    let url = format!("http://{}", server.addr);
+    let install = ["guard", "install", "--operator", "--url", &url];
+    repository.ask(&install).unwrap();
+    repository.stopped("B", &commit, HELD);
+    repository.passes("A", &commit);
+}
+
+// 3.11: one question, 2 s
+#[test]
+fn a_server_that_does_not_answer_is_not_waited_for() {
+    let repository = guarded(&[]);
+    let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}", silent.local_addr().unwrap());
+    repository.write("b", "mine\n");
+    repository.git(&["add", "-A"]);
+    let hook = ["guard", "hook", "pre-commit", "--as", "B", "--url", &url];
+    let started = std::time::Instant::now();
+    let output = repository.comity(&hook).output().unwrap();
+    assert!(started.elapsed() < std::time::Duration::from_secs(10));
+    let said = said(&output);
+    assert!(said.contains("no answer within 2 s"), "{said}");
+    assert_eq!(
+        output.status.code(),
+        Some(0),
+        "the project's setting is `warn`"
+    );
+}
+
+// 3.11: this repository's project is asked about, whichever an agent belongs to
+#[test]
+fn an_agent_of_another_project_is_not_let_pass_by_its_own() {
+    let repository = guarded(&[]);
+    update(&repository, "--guard-away", "block");
+    repository.ask(&["guard", "install", "--operator"]).unwrap();
+    let join = [
+        "join",
+        "--name",
+        "C",
+        "--operator",
+        "--project",
+        "/srv/other",
+    ];
+    repository
+        .ask(&["project", "ensure", "/srv/other", "--operator"])
+        .unwrap();
+    repository.ask(&join).unwrap();
+    repository.write("a", "mine\n");
+    repository.stopped(
+        "C",
+        &["commit", "-q", "-a", "-m", "x"],
+        "the guard could not ask",
+    );
+}
+
 // 3.11: for other tools
 #[test]
-#[ignore = "needs guard_check"]
 fn a_check_answers_with_its_exit_code() {
     let repository = guarded(&[]);
     let check = |agent: &str, paths: &[&str]| {
@@ -255,8 +306,7 @@ fn a_check_answers_with_its_exit_code() {
         .unwrap();
     let shown = String::from_utf8(shown.stdout).unwrap();
     assert!(shown.contains(HELD) && shown.contains("next:"), "{shown}");
-    let below = repository.comity(&["guard", "check", "--as", "B", "../a"]);
-    let mut below = below;
+    let mut below = repository.comity(&["guard", "check", "--as", "B", "../a"]);
     below.current_dir(repository.tree().join("dir"));
     assert_eq!(below.output().unwrap().status.code(), Some(1));
 }

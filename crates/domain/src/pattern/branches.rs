@@ -1,11 +1,15 @@
 //! Whether two segments with alternatives have a name in common.
 //!
-//! Each segment becomes a list of steps with forks and jumps, and the pairs of places in two lists
-//! that one name can reach are visited, each once. Writing the alternatives out instead would make
-//! 65,536 segments of `{a,b}` sixteen times (F12).
+//! Each segment becomes a list of steps with forks and jumps. Every place of the left list gets the
+//! set of places of the right one that the same beginning of a name can lead to. All steps lead
+//! forward or stay, so one pass is enough, and a set is a few words of bits. Writing the alternatives
+//! out instead would make 65,536 segments of `{a,b}` sixteen times (F12).
+
+use std::collections::BTreeMap;
 
 use super::alphabet::Alphabet;
 use super::piece::{Atom, Piece};
+use super::places::Places;
 
 enum Step<'a> {
     One(&'a Atom),
@@ -15,64 +19,147 @@ enum Step<'a> {
     End,
 }
 
-/// A place in each list, and whether the name has a character yet: no name is empty.
-type Pair = (usize, usize, bool);
-
 /// Returns whether some name matches both.
 pub(super) fn meet(left: &[Piece], right: &[Piece], alphabet: Alphabet) -> bool {
-    let (left, right) = (steps(left), steps(right));
-    let mut visited = vec![0_u64; (2 * left.len() * right.len()).div_ceil(64)];
-    let mut waiting: Vec<Pair> = vec![(0, 0, false)];
-    while let Some(pair) = waiting.pop() {
-        let (i, j, begun) = pair;
-        let bit = 2 * (i * right.len() + j) + usize::from(begun);
-        let Some(word) = visited.get_mut(bit / 64) else {
-            continue;
+    let (left, mut right) = (List::new(left, alphabet), List::new(right, alphabet));
+    // No name is empty, so what is reached without a character is known apart.
+    let (left_starts, right_starts) = (left.starts(), right.starts());
+    let mut reached = vec![Places::new(right.steps.len()); left.steps.len()];
+    for (at, step) in left.steps.iter().enumerate() {
+        let Some(mut here) = reached.get_mut(at).map(std::mem::take) else {
+            return false;
         };
-        if *word >> (bit % 64) & 1 == 1 {
+        let is_start = left_starts.has(at);
+        if !is_start && here.is_empty() {
             continue;
         }
-        *word |= 1 << (bit % 64);
-        let (Some(a), Some(b)) = (left.get(i), right.get(j)) else {
-            continue;
+        right.skip(&mut here);
+        let targets = match step {
+            Step::One(atom) => {
+                if is_start {
+                    here.add_all(&right_starts);
+                }
+                here = right.take(atom, &here);
+                &[at + 1]
+            }
+            Step::Star => {
+                if is_start {
+                    here.add_all(&right.take(&Atom::Any, &right_starts));
+                }
+                right.take_any_number(&mut here);
+                &[at + 1]
+            }
+            Step::Fork(targets) => targets.as_slice(),
+            Step::Jump(target) => std::slice::from_ref(target),
+            Step::End => return here.has(right.steps.len() - 1),
         };
-        if let (Step::End, Step::End, true) = (a, b, begun) {
-            return true;
+        for &target in targets {
+            if let Some(next) = reached.get_mut(target) {
+                next.add_all(&here);
+            }
         }
-        waiting.extend(skips(a, i).map(|i| (i, j, begun)));
-        waiting.extend(skips(b, j).map(|j| (i, j, begun)));
-        waiting.extend(both(a, b, alphabet).map(|(di, dj)| (i + di, j + dj, true)));
     }
     false
 }
 
-/// Gives the places that are reached without a character.
-fn skips<'a>(step: &'a Step<'_>, at: usize) -> impl Iterator<Item = usize> + use<'a> {
-    let (one, many) = match step {
-        Step::Star => (Some(at + 1), [].as_slice()),
-        Step::Jump(to) => (Some(*to), [].as_slice()),
-        Step::Fork(to) => (None, to.as_slice()),
-        Step::One(_) | Step::End => (None, [].as_slice()),
-    };
-    one.into_iter().chain(many.iter().copied())
+/// The steps of a segment, and what is known of them.
+struct List<'a> {
+    steps: Vec<Step<'a>>,
+    alphabet: Alphabet,
+    /// The steps that can be left without a character.
+    skipping: Vec<usize>,
+    stars: Places,
+    /// The steps that a character takes, for the characters that were asked for.
+    takers: BTreeMap<char, Places>,
 }
 
-/// Gives how far each side goes when both take the same character, if they can.
-fn both(left: &Step<'_>, right: &Step<'_>, alphabet: Alphabet) -> Option<(usize, usize)> {
-    match (left, right) {
-        (Step::One(a), Step::One(b)) => a.meets(b, alphabet).then_some((1, 1)),
-        (Step::One(a), Step::Star) => a.is_possible(alphabet).then_some((1, 0)),
-        (Step::Star, Step::One(b)) => b.is_possible(alphabet).then_some((0, 1)),
-        (Step::Star, Step::Star) => Some((0, 0)),
-        _ => None,
+impl<'a> List<'a> {
+    fn new(pieces: &'a [Piece], alphabet: Alphabet) -> Self {
+        let mut steps = Vec::with_capacity(pieces.len() + 1);
+        write(pieces, &mut steps);
+        steps.push(Step::End);
+        let mut stars = Places::new(steps.len());
+        let mut skipping = Vec::new();
+        for (at, step) in steps.iter().enumerate() {
+            match step {
+                Step::Star => {
+                    stars.add(at);
+                    skipping.push(at);
+                }
+                Step::Fork(_) | Step::Jump(_) => skipping.push(at),
+                Step::One(_) | Step::End => {}
+            }
+        }
+        Self {
+            steps,
+            alphabet,
+            skipping,
+            stars,
+            takers: BTreeMap::new(),
+        }
     }
-}
 
-fn steps(pieces: &[Piece]) -> Vec<Step<'_>> {
-    let mut steps = Vec::with_capacity(pieces.len() + 1);
-    write(pieces, &mut steps);
-    steps.push(Step::End);
-    steps
+    /// Gives the places that are reached without a character.
+    fn starts(&self) -> Places {
+        let mut starts = Places::new(self.steps.len());
+        starts.add(0);
+        self.skip(&mut starts);
+        starts
+    }
+
+    /// Adds what is reached without a character.
+    fn skip(&self, places: &mut Places) {
+        for &at in &self.skipping {
+            if places.has(at) {
+                self.leave(at, places);
+            }
+        }
+    }
+
+    fn leave(&self, at: usize, places: &mut Places) {
+        match self.steps.get(at) {
+            Some(Step::Fork(targets)) => targets.iter().for_each(|&target| places.add(target)),
+            Some(Step::Jump(target)) => places.add(*target),
+            Some(Step::Star | Step::One(_)) => places.add(at + 1),
+            Some(Step::End) | None => {}
+        }
+    }
+
+    /// Gives what is reached from `places` with a character that matches `atom`.
+    fn take(&mut self, atom: &Atom, places: &Places) -> Places {
+        if places.is_empty() || !atom.is_possible(self.alphabet) {
+            return Places::new(self.steps.len());
+        }
+        if let Atom::Char(c) = atom {
+            if !self.takers.contains_key(c) {
+                self.takers.insert(*c, self.takers_of(atom));
+            }
+            if let Some(takers) = self.takers.get(c) {
+                return places.stepped(&self.stars, takers);
+            }
+        }
+        places.stepped(&self.stars, &self.takers_of(atom))
+    }
+
+    fn takers_of(&self, atom: &Atom) -> Places {
+        let mut takers = Places::new(self.steps.len());
+        for (at, step) in self.steps.iter().enumerate() {
+            if matches!(step, Step::One(own) if own.meets(atom, self.alphabet)) {
+                takers.add(at);
+            }
+        }
+        takers
+    }
+
+    /// Adds what is reached with any number of any characters.
+    fn take_any_number(&self, places: &mut Places) {
+        for (at, step) in self.steps.iter().enumerate() {
+            let is_open = !matches!(step, Step::One(atom) if !atom.is_possible(self.alphabet));
+            if is_open && places.has(at) {
+                self.leave(at, places);
+            }
+        }
+    }
 }
 
 /// Appends the steps of pieces; what follows them comes next in the list.

@@ -10,6 +10,8 @@ use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfc_quick};
 
 use super::alphabet::{HOLES, Run};
 
+/// The last character that can have case or be replaced by NFC: the end of the third plane.
+pub(super) const LAST: char = '\u{2ffff}';
 /// More rounds than any folding needs: `ẞ` takes two.
 const ROUNDS_MAX: usize = 4;
 
@@ -23,7 +25,7 @@ struct Table {
 static TABLE: LazyLock<Table> = LazyLock::new(|| {
     let mut folds = Vec::new();
     let mut absent = HOLES.to_vec();
-    for c in '\0'..=char::MAX {
+    for c in '\0'..=LAST {
         let is_plain = c.is_ascii() || is_nfc_quick(std::iter::once(c)) != IsNormalized::No;
         if !is_plain {
             absent.push((u32::from(c), u32::from(c)));

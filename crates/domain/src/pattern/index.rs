@@ -98,6 +98,14 @@ impl<K: Copy + Ord + Hash> Index<K> {
     }
 }
 
+#[cfg(test)]
+impl<K> Index<K> {
+    /// Returns whether no empty node is left.
+    pub(super) fn is_pruned(&self) -> bool {
+        self.root.here.is_empty() && self.root.below.is_empty()
+    }
+}
+
 impl<K: Copy + Ord> Node<K> {
     /// Takes out what is under `key` at the end of the names of `parts`, and what is empty then.
     fn remove(&mut self, key: K, parts: &[Part]) {

@@ -11,15 +11,16 @@ pub(super) trait Item {
 
 /// Returns whether some sequence matches both, if every item by itself can be matched.
 ///
-/// Exact, without memory, and `one_meets` is asked at most once for any pair of items (F12):
+/// Exact, without memory, and `one_meets` is asked at most once for any pair of items (F12).
+/// Where both begin (or end) with single items, these meet or there is no common sequence. Then a
+/// wildcard is at a beginning and one is at an end, or a side is empty:
 ///
-/// 1. Where both begin (or end) with single items, these meet or there is no common sequence.
-/// 2. Otherwise a wildcard is at a beginning and one is at an end. If they are on different sides,
-///    write down what the side with the trailing one wants, then what the other wants: the trailing
-///    wildcard takes the second part, the leading one the first.
-/// 3. If one side has both and the other a wildcard between its ends, write what the first side
-///    wants in place of that wildcard; the outer wildcards take the rest.
-/// 4. Else the other side is a plain list, and each block between two wildcards of the first is best
+/// 1. If the side that begins with one does not end with one, write down what the other side wants
+///    and then what this side wants: the wildcard at the end of the other takes the second part, the
+///    one at the beginning of this side the first.
+/// 2. If it also ends with one, and the other side has one anywhere, write what this side wants in
+///    place of that; the outer wildcards take the rest.
+/// 3. Else the other side is a plain list, and each block between two wildcards of this side is best
 ///    placed as far to the left as it meets.
 pub(super) fn meet<T: Item>(left: &[T], right: &[T], one_meets: impl Fn(&T, &T) -> bool) -> bool {
     let (mut left, mut right) = (left, right);
@@ -41,23 +42,18 @@ pub(super) fn meet<T: Item>(left: &[T], right: &[T], one_meets: impl Fn(&T, &T) 
         }
         (left, right) = (left_rest, right_rest);
     }
-    let is_led = |side: &[T]| side.first().is_some_and(Item::is_wild);
-    let is_trailed = |side: &[T]| side.last().is_some_and(Item::is_wild);
-    if left.is_empty() || right.is_empty() {
-        return left.iter().chain(right).all(Item::is_wild);
-    }
-    if is_led(left) && is_trailed(right) || is_led(right) && is_trailed(left) {
-        return true;
-    }
-    if is_led(left) {
-        right.iter().any(Item::is_wild) || fit(left, right, one_meets)
-    } else {
-        let swapped = |a: &T, b: &T| one_meets(b, a);
-        left.iter().any(Item::is_wild) || fit(right, left, swapped)
+    let is_wild = |side: &[T]| side.iter().any(Item::is_wild);
+    match (is_wild(left), is_wild(right)) {
+        (true, true) => true,
+        (true, false) => fit(left, right, one_meets),
+        (false, true) => fit(right, left, |a, b| one_meets(b, a)),
+        (false, false) => left.is_empty() && right.is_empty(),
     }
 }
 
-/// Returns whether the blocks of `wild`, with wildcards at both ends, fit into `plain` in order.
+/// Returns whether the blocks of `wild` fit into `plain` in order.
+///
+/// There are wildcards at both ends of `wild`, or `plain` is empty.
 fn fit<T: Item>(wild: &[T], plain: &[T], one_meets: impl Fn(&T, &T) -> bool) -> bool {
     let mut rest = plain;
     for block in wild.split(Item::is_wild).filter(|block| !block.is_empty()) {

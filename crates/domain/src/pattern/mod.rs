@@ -20,6 +20,7 @@ mod index;
 mod meet;
 mod path;
 mod piece;
+mod places;
 mod read;
 mod rule;
 mod segment;

@@ -99,7 +99,14 @@ impl Segment {
     pub(super) fn is_possible(&self, alphabet: Alphabet) -> bool {
         match self {
             Self::Name(_) => true,
-            Self::Glob(glob) => branches::meet(&glob.pieces, &[Piece::Star], alphabet),
+            Self::Glob(glob) => match glob.shape {
+                Shape::Star => true,
+                Shape::Plain => glob.pieces.iter().all(|piece| match piece {
+                    Piece::One(atom) => atom.is_possible(alphabet),
+                    Piece::Star | Piece::Choice(_) => true,
+                }),
+                Shape::Branching => branches::meet(&glob.pieces, &[Piece::Star], alphabet),
+            },
         }
     }
 

@@ -37,14 +37,6 @@ create index reservation_due on reservation (expires_lease_us) where ended_seq i
 create index reservation_named on reservation (project_id, pattern_key) where kind = 'lock' and ended_seq is null;
 create index reservation_by_end on reservation (ended_seq) where ended_seq is not null;
 
-create function reservation_insert() returns trigger language plpgsql as $$
-begin
-    if new.ended_seq is not null then
-        raise exception using errcode = 'restrict_violation', message = tg_name;
-    end if;
-    return new;
-end $$;
-
 create function reservation_update() returns trigger language plpgsql as $$
 begin
     if old.ended_seq is not null or new.expires_lease_us < old.expires_lease_us
@@ -62,7 +54,6 @@ begin
     return new;
 end $$;
 
-create trigger reservation_insert before insert on reservation for each row execute function reservation_insert();
 create trigger reservation_update before update on reservation for each row execute function reservation_update();
 create trigger reservation_delete before delete on reservation for each row execute function refuse();
 create trigger reservation_truncate before truncate on reservation for each statement execute function refuse();

@@ -38,7 +38,7 @@ create index reservation_named on reservation (project_id, pattern_key) where ki
 create index reservation_by_end on reservation (ended_seq) where ended_seq is not null;
 
 create trigger reservation_insert before insert on reservation
-when exists (select 1 from reservation where id = new.id) or new.ended_seq is not null
+when exists (select 1 from reservation where id = new.id)
 begin select raise(abort, 'reservation_insert'); end;
 
 create trigger reservation_update before update on reservation

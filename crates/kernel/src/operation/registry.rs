@@ -210,7 +210,7 @@ pub const OPERATIONS: &[Operation] = &[
     command::<ForceRelease>(Ends)
         .http(&[route(Post, "/api/reservations/{id}/force-release", &["id"])])
         .mcp(Tool::None(Lean))
-        .cli(&["release"]),
+        .cli(&["release --force"]),
     command::<RequestRelease>(Sets)
         .http(&[route(
             Post,
@@ -230,7 +230,7 @@ pub const OPERATIONS: &[Operation] = &[
     query::<GetReservation>()
         .http(&[route(Get, "/api/reservations/{id}", &["id"])])
         .mcp(In("status"))
-        .cli(&["leases"]),
+        .cli(&["leases ID"]),
     query::<GuardCheck>()
         .http(&[route(Post, "/api/guard/check", &[])])
         .mcp(Tool::None(Lean))

@@ -11,16 +11,17 @@ pub(super) fn named(
     patterns: &[Pattern],
     path_pattern: Option<&Pattern>,
 ) -> Result<Vec<Pattern>, Error> {
-    let all = paths.iter().map(LiteralPath::pattern);
-    let all = all.chain(patterns).chain(path_pattern);
+    let paths = paths.iter().map(|path| ("paths", path.pattern()));
+    let patterns = patterns.iter().chain(path_pattern);
+    let all = paths.chain(patterns.map(|pattern| ("patterns", pattern)));
     let mut named: Vec<Pattern> = Vec::new();
-    for pattern in all {
+    for (field, pattern) in all {
         if named.contains(pattern) {
             continue;
         }
         if named.len() == PATTERNS_PER_CALL_MAX {
             let rule = format!("must be at most {PATTERNS_PER_CALL_MAX} paths and patterns in all");
-            return Err(Error::invalid("patterns", rule));
+            return Err(Error::invalid(field, rule));
         }
         named.push(pattern.clone());
     }

@@ -78,6 +78,8 @@ pub struct LostLease {
     pub fence: Seq,
     /// How it ended.
     pub ended: LeaseEnd,
+    /// Who holds the same now, if somebody does.
+    pub held_by: Option<String>,
 }
 
 impl Query for GuardCheck {
@@ -155,11 +157,19 @@ impl GuardCheck {
             };
             let pattern = table::compared(&lease.pattern, project.case_insensitive)?;
             if patterns.iter().any(|path| path.overlaps(&pattern)) {
+                let wanted = Wanted {
+                    project: project.id,
+                    holder: lease.agent,
+                    patterns: &[pattern],
+                    exclusive: true,
+                };
+                let holders = conflict::in_the_way(read, &wanted)?;
                 lost.push(LostLease {
                     reservation_id: id,
                     path_pattern: lease.pattern,
                     fence,
                     ended,
+                    held_by: holders.into_iter().next().map(|(lease, _)| lease.held_by),
                 });
             }
         }

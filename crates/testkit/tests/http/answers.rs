@@ -73,13 +73,15 @@ fn one_of_each(town: &Town) -> Vec<(&'static str, String, Value)> {
         ("backup", "POST /api/backup", json!({})),
     ]
     .map(|(name, request, body)| (name, line(request), body));
-    let mail = mail_of_each(&blues);
-    spine.into_iter().chain(mail).chain(end).collect()
+    let (mail, leases) = (mail_of_each(&blues), leases_of_each(&blues));
+    let calls = spine.into_iter().chain(mail).chain(leases);
+    calls.chain(end).collect()
 }
 
 /// The same of mail: about what Blue has, and what the operator sends to itself and Blue.
 fn mail_of_each(blues: &Belongings) -> Vec<(&'static str, String, Value)> {
-    let id = blues.message + 1;
+    // After it came the request for Blue's lease.
+    let id = blues.message + 2;
     let letter = json!({
         "project": "web", "to": ["operator", "Blue"], "subject": "word", "body": "b",
         "ack_required": true, "attachments": [{ "sha256": blues.sha256, "name": "plan" }],
@@ -121,6 +123,73 @@ fn mail_of_each(blues: &Belongings) -> Vec<(&'static str, String, Value)> {
         (name, line.replace("{sha256}", &blues.sha256), body)
     };
     writes.into_iter().chain(reads).map(filled).collect()
+}
+
+/// The same of leases, locks and sentinels: about what Blue holds, and what Red does.
+fn leases_of_each(blues: &Belongings) -> Vec<(&'static str, String, Value)> {
+    let calls = [files_of_each(), names_of_each()].concat();
+    let filled = |(name, line, body): (_, &str, _)| {
+        let line = line.replace("{lease}", &blues.lease.to_string());
+        let line = line.replace("{other}", &blues.others_lease.to_string());
+        (
+            name,
+            line.replace("{request}", &blues.request.to_string()),
+            body,
+        )
+    };
+    calls.into_iter().map(filled).collect()
+}
+
+/// Of leases on files.
+fn files_of_each() -> Vec<(&'static str, &'static str, Value)> {
+    let none = || json!({});
+    let (why, files) = (json!({ "reason": "r" }), json!({ "paths": ["b"] }));
+    let here = json!({ "project": "web", "paths": ["b"] });
+    let (all, later) = (json!({ "all": true }), json!({ "answer": "defer" }));
+    let (check, ask, answer) = ("check_files", "request_release", "answer_release");
+    let query = "GET /api/reservations/check?project=web&paths=b&paths=c";
+    let wish = "POST /api/reservations/{other}/release-requests";
+    let force = "POST /api/reservations/{other}/force-release";
+    let list = "GET /api/reservations?project=web";
+    vec![
+        ("reserve_files", "POST /api/reservations", files.clone()),
+        (check, "POST /api/reservations/check", here.clone()),
+        (check, query, none()),
+        ("renew", "POST /api/reservations/renew", all),
+        ("renew", "POST /api/reservations/{lease}/renew", none()),
+        (ask, wish, why.clone()),
+        (answer, "PUT /api/release-requests/{request}", later),
+        ("list_reservations", list, none()),
+        ("get_reservation", "GET /api/reservations/{lease}", none()),
+        ("guard_check", "POST /api/guard/check", here),
+        ("force_release", force, why),
+        ("release", "POST /api/reservations/release", files),
+        ("release", "DELETE /api/reservations/{lease}", none()),
+    ]
+}
+
+/// Of locks and sentinels.
+fn names_of_each() -> Vec<(&'static str, &'static str, Value)> {
+    let none = || json!({});
+    let (port, here) = (
+        json!({ "project": "web", "name": "port 80" }),
+        json!({ "project": "web" }),
+    );
+    let hourly = json!({ "project": "web", "every": "1h" });
+    let reset = "DELETE /api/sentinels/nightly?project=web";
+    let release = "DELETE /api/locks/port%2080?project=web";
+    vec![
+        ("acquire_lock", "POST /api/locks", port),
+        ("renew_lock", "POST /api/locks/port%2080/renew", here),
+        ("list_locks", "GET /api/locks?project=web", none()),
+        ("release_lock", release, none()),
+        (
+            "claim_sentinel",
+            "POST /api/sentinels/nightly/claim",
+            hourly,
+        ),
+        ("reset_sentinel", reset, none()),
+    ]
 }
 
 /// Makes a call as the operator, or as an agent where operators have no business.

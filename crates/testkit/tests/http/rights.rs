@@ -138,7 +138,7 @@ both_engines! {
         assert!(tried.len() >= 18, "{tried:?}");
         assert_eq!(agent(&town, &town.red)["revision"], 1);
         let inbox = town.served.get("/api/inbox/Red", &town.red.token).json();
-        let [letter] = inbox["items"].as_array().unwrap().as_slice() else {
+        let [_asked_for, letter] = inbox["items"].as_array().unwrap().as_slice() else {
             panic!("{inbox}");
         };
         assert_eq!(letter["read_at"], Value::Null);
@@ -172,9 +172,11 @@ fn claims(
         }
         "read_messages" | "acknowledge" => ("ids", vec![json!([reds.message])], not_found),
         "answer_contact" => ("id", vec![json!(reds.contact)], not_found),
+        "renew" | "release" => ("ids", vec![json!([reds.lease])], (403, "not_holder")),
+        "answer_release" => ("id", vec![json!(reds.request)], (403, "not_holder")),
         // No field of these says who calls, and none is taken for one that does.
         "request_contact" => ("sender", names, (422, "invalid")),
-        "list_contacts" => ("agent", names, (422, "invalid")),
+        "list_contacts" | "request_release" => ("agent", names, (422, "invalid")),
         // Say here how somebody would claim to be another.
         other => panic!("`{other}` is for an agent's own things"),
     }
@@ -212,12 +214,18 @@ fn neither_by_id_nor_by_name(
     if has("id") {
         let thing = match operation.name {
             "answer_contact" => greens.contact,
+            "answer_release" => greens.request,
+            "request_release" | "force_release" | "get_reservation" => greens.lease,
             _ => greens.message,
         };
         tries.push(vec![("id", json!(thing))]);
     }
     if has("ids") {
-        tries.push(vec![("ids", json!([greens.message]))]);
+        let thing = match operation.name {
+            "renew" | "release" => greens.lease,
+            _ => greens.message,
+        };
+        tries.push(vec![("ids", json!([thing]))]);
     }
     if has("sha256") {
         tries.push(vec![("sha256", json!(greens.sha256))]);

@@ -54,6 +54,12 @@ pub(crate) struct Belongings {
     pub(crate) message: i64,
     pub(crate) contact: i64,
     pub(crate) sha256: String,
+    /// A lease of its own.
+    pub(crate) lease: i64,
+    /// A lease of whoever wrote to it.
+    pub(crate) others_lease: i64,
+    /// The request for its lease.
+    pub(crate) request: i64,
 }
 
 impl Town {
@@ -91,7 +97,7 @@ impl Town {
         resident(&self.served.kit, project, name, &[])
     }
 
-    /// Has somebody of the project write to an agent and ask it for contact.
+    /// Has somebody of the project write to an agent, ask it for contact and for its lease.
     pub(crate) fn belongings(&self, of: &Resident, from: &Resident) -> Belongings {
         let kit = &self.served.kit;
         let writer = kit
@@ -113,10 +119,22 @@ impl Town {
         });
         let sent = call(&writer, "send_message", letter);
         let asked = call(&writer, "request_contact", json!({ "agent": of.id }));
+        let owner = kit.kernel().authenticate(&of.token).wait().unwrap().answer;
+        let reserve = |who: &Actor, id: i64| {
+            let path = format!("of {id}");
+            let granted = call(who, "reserve_files", json!({ "paths": [path] }));
+            granted["reservations"][0]["id"].as_i64().unwrap()
+        };
+        let (lease, others_lease) = (reserve(&owner, of.id), reserve(&writer, from.id));
+        let wish = json!({ "id": lease, "reason": "the plan of many words" });
+        let wished = call(&writer, "request_release", wish);
         Belongings {
             message: sent["message"]["id"].as_i64().unwrap(),
             contact: asked["contact"]["id"].as_i64().unwrap(),
             sha256: sha256.to_owned(),
+            lease,
+            others_lease,
+            request: wished["release_request"]["id"].as_i64().unwrap(),
         }
     }
 
@@ -279,7 +297,11 @@ pub(crate) fn required(operation: &Operation) -> Map<String, Value> {
             "ids" => json!([999_999]),
             "to" => json!(["Nobody"]),
             "subject" | "body" | "query" => json!("word"),
+            "answer" if operation.name == "answer_release" => json!("defer"),
             "answer" => json!("approve"),
+            "reason" | "name" => json!("word"),
+            "every" => json!("1h"),
+            "paths" => json!(["word"]),
             "sha256" => json!("0".repeat(64)),
             // It is the body as it is.
             "content" => base64(b"bytes"),

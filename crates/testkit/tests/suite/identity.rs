@@ -140,6 +140,10 @@ both_engines! {
                     let request = sample_of(party, operation, subject);
                     let things = ["project", "agent", "id", "ids", "sha256"];
                     let names_one = things.iter().any(|thing| request.get(thing).is_some());
+                    if !names_one && operation.effect.writes() {
+                        // It is about the stranger's own project.
+                        continue;
+                    }
                     // Whoever is written to is looked for where mail goes, not where things are.
                     let code = match operation.name {
                         "request_contact" => "unknown_recipient",
@@ -248,6 +252,8 @@ both_engines! {
             for name in ["read_messages", "acknowledge"] {
                 not_found(name, json!({ "ids": [1, id] }), "list");
             }
+            not_found("get_reservation", json!({ "id": id }), "list");
+            not_found("force_release", json!({ "id": id, "reason": "r" }), "list");
         }
         not_found("get_attachment", json!({ "sha256": "0".repeat(64) }), "list");
         for name in ["inbox", "threads", "search"] {

@@ -208,7 +208,7 @@ both_engines! {
         refused(json!({ "patterns": ["x".repeat(65_536)] }), "patterns[0]");
         refused(json!({ "paths": ["a/../b"] }), "paths[0]");
         let many: Vec<_> = (0..65).map(|n| format!("f{n}")).collect();
-        refused(json!({ "paths": many }), "patterns");
+        refused(json!({ "paths": many }), "paths");
         assert_eq!(team.call(&team.blue, "list_reservations", &json!({})).unwrap()["items"], json!([]));
         // E5: the holder is who the token says.
         assert_eq!(code(team.reserve(&team.blue, &json!({ "patterns": ["a"], "agent_id": 2 }))), "forbidden");

@@ -4,7 +4,7 @@ use comity_kernel::actor::Party;
 use comity_kernel::operation::Operation;
 use serde_json::{Value, json};
 
-use super::world::{CONTENT, SHA256};
+use super::world::{CONTENT, FENCE, SHA256};
 
 /// Two agents of the other project as a stranger may name them.
 pub(crate) struct Subject {
@@ -48,7 +48,7 @@ pub(crate) fn sample(operation: &Operation, subject: &Subject) -> Value {
     match operation.name {
         "ensure_project" => json!({ "key": "/srv/new", "name": "New" }),
         "update_project" => about(json!({
-            "name": "Web", "case_insensitive": true, "guard_mode": "warn", "guard_away": "block",
+            "name": "Web", "case_insensitive": false, "guard_mode": "warn", "guard_away": "block",
             "grace": "5m", "leases_per_agent": 5, "expected_revision": 1,
         })),
         "list_projects" | "list_tokens" | "list_contacts" => json!({ "limit": 5, "after": "0" }),
@@ -117,6 +117,40 @@ fn mail_sample(operation: &Operation, subject: &Subject) -> Value {
             "from_time": "2000-01-01T00:00:00Z", "until_time": "2100-01-01T00:00:00Z",
             "order": "newest", "limit": 5, "after": "0",
         })),
+        _ => lease_sample(operation, subject),
+    }
+}
+
+/// The same for leases: 1 is Blue's and asked for by Red, 2 is Red's, and there are two locks.
+fn lease_sample(operation: &Operation, subject: &Subject) -> Value {
+    let about = |request: Value| subject.within(request);
+    match operation.name {
+        "reserve_files" => about(json!({
+            "paths": ["b/c"], "patterns": ["d/**"], "mode": "exclusive", "ttl": "5m", "reason": "r",
+            "wait": "10ms", "path_pattern": "e", "exclusive": true, "if_not_conflict": true,
+        })),
+        "check_files" => about(json!({
+            "paths": ["b/c"], "patterns": ["d/**"], "mode": "shared", "include_own": true,
+        })),
+        "renew" => json!({ "ids": [1], "ttl": "5m", "fence": FENCE }),
+        "release" => json!({ "ids": [1], "fence": FENCE }),
+        "force_release" | "request_release" => json!({ "id": 2, "reason": "r" }),
+        "answer_release" => json!({ "id": 1, "answer": "defer", "eta": "5m", "note": "n" }),
+        "list_reservations" => about(json!({
+            "agent": subject.agent, "state": "all", "limit": 5, "after": "0",
+        })),
+        "get_reservation" => json!({ "id": 1 }),
+        "guard_check" => about(json!({
+            "paths": ["b/c"], "leases": [{ "id": 1, "fence": FENCE }],
+        })),
+        "acquire_lock" => {
+            about(json!({ "name": "new", "ttl": "5m", "reason": "r", "wait": "10ms" }))
+        }
+        "renew_lock" => about(json!({ "name": "canary port", "ttl": "5m" })),
+        "release_lock" => about(json!({ "name": "canary port" })),
+        "list_locks" => about(json!({ "limit": 5, "after": "0" })),
+        "claim_sentinel" => about(json!({ "name": "new", "scope": "eu", "every": "1h" })),
+        "reset_sentinel" => about(json!({ "name": "canary watch", "scope": "eu" })),
         other => panic!("`{other}` needs a sample here"),
     }
 }
@@ -128,6 +162,10 @@ pub(crate) fn sample_of(party: Party, operation: &Operation, subject: &Subject) 
         (operation.name, party, &mut request)
     {
         fields.remove("name");
+    }
+    // Each has a lock of its own to keep and to give back.
+    if let ("renew_lock" | "release_lock", Party::Operator) = (operation.name, party) {
+        request["name"] = json!("canary desk");
     }
     request
 }
@@ -149,9 +187,10 @@ pub(crate) fn wrong_for(operation: &Operation, field: &str) -> Vec<Value> {
         ]
         .concat(),
         (_, "project") => no_line(1_024),
-        (_, "name" | "program" | "model" | "capability" | "status" | "focus" | "topic") => {
-            no_line(128)
-        }
+        (
+            _,
+            "name" | "program" | "model" | "capability" | "status" | "focus" | "topic" | "scope",
+        ) => no_line(128),
         (_, "agent") => [no_line(64), look_alikes()].concat(),
         (_, "task" | "reason") => no_prose(4_096),
         (_, "capabilities") => {
@@ -171,7 +210,7 @@ pub(crate) fn wrong_for(operation: &Operation, field: &str) -> Vec<Value> {
         ],
         (_, "rights") => vec![json!("orchestrate"), json!(["Orchestrate"]), json!([null])],
         (_, "leases_per_agent") => {
-            vec![json!(0), json!(-1), json!(1e9), json!(100_001), json!("5")]
+            vec![json!(0), json!(-1), json!(1e9), json!(5_001), json!("5")]
         }
         (_, "limit") => vec![json!(0), json!(501), json!(-1), json!("5"), json!(1e300)],
         (_, "after") => vec![
@@ -180,11 +219,15 @@ pub(crate) fn wrong_for(operation: &Operation, field: &str) -> Vec<Value> {
             json!("x"),
             json!("9223372036854775808"),
         ],
-        (_, "expected_revision") => vec![json!("1"), json!(1.5), json!(true), json!(1e30)],
+        (_, "expected_revision" | "fence") => {
+            vec![json!("1"), json!(1.5), json!(true), json!(1e30)]
+        }
         (_, "id" | "thread" | "reply_to") => {
             vec![json!(0), json!(-1), json!("1"), json!(1.5), json!(1e30)]
         }
-        (_, "grace" | "active_within" | "older_than" | "wait") => wrong_span(field),
+        (_, "grace" | "active_within" | "older_than" | "wait" | "ttl" | "eta" | "every") => {
+            wrong_span(field)
+        }
         (_, word) => wrong_word(word).unwrap_or_else(|| wrong_mail(field)),
     }
 }
@@ -194,6 +237,8 @@ fn wrong_span(field: &str) -> Vec<Value> {
     let too_long = match field {
         "grace" => "200h",
         "wait" => "61s",
+        "ttl" => "25h",
+        "every" => "366d",
         _ => "1e999s",
     };
     let texts = ["5", "-5m", "8 days and a bit", too_long];
@@ -214,6 +259,9 @@ fn wrong_word(field: &str) -> Option<Vec<Value>> {
         "order" => "Newest",
         "detail" => "Full",
         "answer" => "Approve",
+        "mode" => "Shared",
+        "state" => "All",
+        "exclusive" | "include_own" | "if_not_conflict" => "true",
         "case_insensitive" | "ack_required" | "unread" | "ack_pending" => "true",
         _ => return None,
     };
@@ -221,7 +269,17 @@ fn wrong_word(field: &str) -> Option<Vec<Value>> {
     Some(texts.into_iter().chain([json!(1), json!([])]).collect())
 }
 
-/// Values that the fields of mail refuse.
+/// Values that a pattern refuses.
+fn wrong_patterns() -> Vec<Value> {
+    let texts = ["", "../x", "/etc", "a\0b", "~x", "C:/x", "a**"].map(Value::from);
+    let long = json!("x".repeat(65_536));
+    texts
+        .into_iter()
+        .chain([long, json!(1), json!([])])
+        .collect()
+}
+
+/// Values that the fields of mail and leases refuse.
 fn wrong_mail(field: &str) -> Vec<Value> {
     let list = |item: Value| json!([item]);
     match field {
@@ -236,6 +294,23 @@ fn wrong_mail(field: &str) -> Vec<Value> {
             items.into_iter().map(list).chain(lists).collect()
         }
         "attachments" => wrong_attachments(),
+        "path_pattern" => wrong_patterns(),
+        "paths" | "patterns" => {
+            let many: Vec<_> = (0..10_001).map(|n| n.to_string()).collect();
+            let lists = [json!("a"), json!({}), json!(many)];
+            let items = wrong_patterns().into_iter();
+            // In a path `*` is a letter like others.
+            let items = items.filter(|item| field == "patterns" || item != "a**");
+            items.map(list).chain(lists).collect()
+        }
+        "leases" => [
+            json!(1),
+            json!({ "id": 1 }),
+            json!({ "id": 0, "fence": 1 }),
+            json!("1"),
+        ]
+        .map(list)
+        .into(),
         "sha256" => {
             let texts = ["", "zz", &SHA256[1..], &SHA256.to_uppercase()];
             texts

@@ -11,9 +11,12 @@ use super::samples::{BLUE, sample};
 
 /// The bytes that the message in Blue's box carries, and their SHA-256.
 pub(crate) const CONTENT: &str = "aGVsbG8=";
+/// The fence of Blue's lease.
+pub(crate) const FENCE: i64 = 16;
 pub(crate) const SHA256: &str = "2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824";
 
-/// `CanaryBlue` has a message, number 1, that the operator has too, and is asked for contact 1.
+/// `CanaryBlue` has a message, number 1, that the operator has too, is asked for contact 1, and for
+/// its lease 1 by `CanaryRed`, who has lease 2 and has been silent since.
 pub(crate) struct World {
     kit: Kit,
     blue: Actor,
@@ -61,6 +64,9 @@ impl World {
             .map(|token| actor(token))
             .into();
         write_to_blue(&kit, &stale[1]);
+        let fence = hold_and_ask(&kit, &blue, &stale[1]);
+        assert_eq!(fence, FENCE);
+        kit.clock.advance_us(16 * 60 * 1_000_000);
         for (name, request) in [
             ("retire_agent", json!({ "agent": 2 })),
             ("rotate_token", json!({ "agent": 4 })),
@@ -163,6 +169,25 @@ fn write_to_blue(kit: &Kit, red: &Actor) {
     called(kit, operator, "send_message", letter);
     let contact = json!({ "agent": "CanaryBlue", "reason": "canary" });
     called(kit, red, "request_contact", contact);
+}
+
+/// Has Blue and Red take a lease each, Red ask for Blue's, and Blue and the operator take locks.
+fn hold_and_ask(kit: &Kit, blue: &Actor, red: &Actor) -> i64 {
+    let reserve = |who: &Actor, path: &str| {
+        let request = json!({ "paths": [path], "ttl": "24h" });
+        called(kit, who, "reserve_files", request).answer["seq"].as_i64()
+    };
+    let fence = reserve(blue, "canary/blue").unwrap();
+    reserve(red, "canary/red");
+    let wish = json!({ "id": 1, "reason": "canary" });
+    called(kit, red, "request_release", wish);
+    let lock = |name: &str| json!({ "project": "canary-web", "name": name, "ttl": "24h" });
+    called(kit, blue, "acquire_lock", lock("canary port"));
+    called(kit, &Actor::OPERATOR, "acquire_lock", lock("canary desk"));
+    let watch =
+        json!({ "project": "canary-web", "name": "canary watch", "scope": "eu", "every": "1h" });
+    called(kit, blue, "claim_sentinel", watch);
+    fence
 }
 
 fn called(kit: &Kit, actor: &Actor, name: &str, request: Value) -> Outcome {

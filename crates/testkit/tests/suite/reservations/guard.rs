@@ -22,6 +22,7 @@ both_engines! {
         // Lost between edit and commit: refused, though nobody has it now.
         let verdict = ask(&team.green, json!({ "paths": ["docs/a"], "leases": leases }));
         assert_eq!((&verdict["allowed"], &verdict["lost"][0]["ended"]), (&json!(false), &json!("expired")));
+        assert_eq!(verdict["lost"][0]["held_by"], json!(null));
         assert_eq!(ask(&team.green, json!({ "paths": ["other"], "leases": leases }))["allowed"], true);
         // Of another's leases nothing is told.
         assert_eq!(ask(&team.red, json!({ "paths": ["docs/a"], "leases": leases }))["lost"], json!([]));
