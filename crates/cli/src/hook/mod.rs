@@ -1,10 +1,13 @@
 //! What client programs ask before they let an agent go on.
 //!
-//! `edit` reads what a client program says of an edit, `identity` finds who is about to make it,
-//! `pre_edit` takes the lease of the file or says why not, and `verdict` is the answer.
+//! `edit` reads what a client program says of an edit, `identity` finds who is about to make it and
+//! `files` where, `pre_edit` asks who holds the files, `plan` takes their leases, and `verdict` is the
+//! answer.
 
 mod edit;
+mod files;
 mod identity;
+mod plan;
 mod pre_edit;
 mod verdict;
 

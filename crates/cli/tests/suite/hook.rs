@@ -262,3 +262,15 @@ fn a_token_says_who_edits() {
     }
     assert_eq!(ids(&post.ask("leases --as Red").unwrap()), [1]);
 }
+
+// Half of what: the setting counts, or short leases would be renewed before every edit
+#[test]
+fn half_of_the_time_is_half_of_what_the_settings_say() {
+    let post = Post::embedded();
+    let settings = post.place.data().join("comity.toml");
+    std::fs::write(settings, "[leases]\ndefault_ttl = \"4m\"\n").unwrap();
+    assert_eq!(before(&post.place, "Blue", "a"), PASSED);
+    let start = events(&post);
+    assert_eq!(before(&post.place, "Blue", "a"), PASSED);
+    assert_eq!(events(&post), start);
+}
