@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use comity_domain::limits::{GUARD_PATHS_MAX, LEASES_PER_CALL_MAX};
+use comity_domain::limits::{GUARD_PATHS_MAX, LEASES_PER_AGENT_MAX};
 use comity_domain::pattern::Index;
 use comity_domain::{GuardAway, GuardMode, LeaseEnd, LiteralPath, Pattern, ReservationId, Seq};
 use schemars::JsonSchema;
@@ -90,7 +90,8 @@ impl Query for GuardCheck {
 
     fn run(&self, actor: &Actor, snapshot: &mut Snapshot<'_>) -> Result<GuardVerdict, Error> {
         within("paths", self.paths.len(), GUARD_PATHS_MAX)?;
-        within("leases", self.leases.len(), LEASES_PER_CALL_MAX)?;
+        let leases_max = usize::try_from(LEASES_PER_AGENT_MAX).unwrap_or(usize::MAX);
+        within("leases", self.leases.len(), leases_max)?;
         let project = project_table::resolve(snapshot, actor, self.project.as_ref())?;
         let compared =
             |path: &LiteralPath| files::compared(path.pattern(), project.case_insensitive);
@@ -146,7 +147,13 @@ impl GuardCheck {
         for (place, path) in patterns.iter().enumerate() {
             paths.insert(place, path.clone());
         }
-        let known: HashMap<_, _> = self.leases.iter().map(|one| (one.id, one.fence)).collect();
+        let mut known: HashMap<_, _> = self.leases.iter().map(|one| (one.id, one.fence)).collect();
+        // Most are held still, and one statement tells.
+        if let Some(agent) = held::holder(actor) {
+            for lease in table::active_of(read, agent)? {
+                known.remove(&lease.id);
+            }
+        }
         let mut lost = Vec::new();
         for (id, fence) in known {
             let Some(lease) = table::by_id(read, id)? else {
