@@ -15,10 +15,11 @@ use crate::datadir::make_private_database;
 use crate::doctor::{Findings, examine, examine_copy, examine_tail};
 use crate::error::{Error, with_causes};
 use crate::kernel::READ_MAX;
+use crate::log::table::move_head;
 use crate::store::migrate::{MIGRATIONS, Migration, free_name, fresh_epoch, migrate_sqlite};
 use crate::store::postgres::{self, Fresh, MigrateError, PostgresReader, PostgresWriter};
 use crate::store::{
-    Head, PostgresTarget, ReadEngine, RoundTrips, SqliteFile, StoreError, WriteEngine,
+    CommitError, Head, PostgresTarget, ReadEngine, RoundTrips, SqliteFile, StoreError, WriteEngine,
 };
 
 /// Where the data lies.
@@ -142,7 +143,7 @@ pub(crate) struct Opened {
 
 impl Opened {
     pub(crate) fn new(options: &Options) -> Result<Self, Error> {
-        let (writer, mut readers, round_trips) = match &options.database {
+        let (mut writer, mut readers, round_trips) = match &options.database {
             Database::Sqlite(file) => Self::sqlite(file, options)?,
             Database::Postgres(target) => Self::postgres(target, options)?,
         };
@@ -150,6 +151,20 @@ impl Opened {
             what: "there must be a reader thread".to_owned(),
         })?;
         let head = examine_tail(&mut **first)?;
+        match anchor(&mut *writer, &head, &options.ambient) {
+            Ok(()) => {}
+            // The first commit does the same; until then leases last.
+            Err(
+                error @ (StoreError::Busy(_)
+                | StoreError::Full(_)
+                | StoreError::Unwritable(_)
+                | StoreError::Conflict(_)),
+            ) => {
+                let error = with_causes(&error);
+                tracing::warn!(error = %error, "the lease clock stands until the first commit");
+            }
+            Err(error) => return Err(error.into()),
+        }
         #[cfg(feature = "testing")]
         let writer = match &options.recorder {
             Some(recorder) => recorder.wrap(writer),
@@ -193,6 +208,34 @@ impl Opened {
         let round_trips = writer.round_trips();
         Ok((Box::new(writer), readers, Some(round_trips)))
     }
+}
+
+/// Lets the lease clock go on under another boot: from its mark it stands until something is
+/// committed, and a server that nobody writes to would keep its leases for ever (3.2).
+fn anchor(writer: &mut dyn WriteEngine, known: &Head, ambient: &Ambient) -> Result<(), StoreError> {
+    if *ambient.clock.read(known.server_us).tick_of == *known.anchor_of {
+        return Ok(());
+    }
+    let head = writer.begin()?;
+    let reading = ambient.clock.read(head.server_us);
+    let lease = reading.lease(&head);
+    let tick_of = &reading.tick_of;
+    let moved = move_head(
+        writer,
+        head.seq,
+        &head.hash,
+        lease,
+        reading.tick_us,
+        tick_of,
+    )
+    .and_then(|()| writer.settle());
+    if let Err(error) = moved {
+        writer.rollback();
+        return Err(error);
+    }
+    writer.commit(head.seq).map_err(|error| match error {
+        CommitError::RolledBack(error) | CommitError::Indeterminate(error) => error,
+    })
 }
 
 /// The write connection, the read connections, and the counter of round trips.

@@ -18,6 +18,7 @@ use comity_kernel::transfer::replay_events;
 use comity_kernel::{Actor, AsOf, Caller, Error, Kernel, Options, Query, Reply};
 use tempfile::TempDir;
 
+use crate::leases::{self, History};
 use crate::{ManualClock, SeededEntropy};
 
 /// Which database a test runs on.
@@ -32,7 +33,7 @@ pub enum Engine {
 /// A kernel with its database, clock and failpoints, alone in the world.
 ///
 /// When it is dropped it examines the database as `doctor` does: the chain, the fold and the
-/// revisions must hold after every test (C1, I1).
+/// revisions must hold after every test (C1, I1). Then the judge of leases reads the log (F1).
 pub struct Kit {
     kernel: Option<Arc<Kernel>>,
     directory: TempDir,
@@ -172,6 +173,15 @@ impl Kit {
             .expect("the doctor can look")
     }
 
+    /// Judges the leases by the log, with none of the product's own rules.
+    pub fn judge_leases(&mut self) -> Result<History, String> {
+        leases::judge(self.kernel()).or_else(|_| {
+            // A kernel that was told to stop, or gave up, answers nobody.
+            self.restart();
+            leases::judge(self.kernel())
+        })
+    }
+
     /// Leaves the database unexamined: the test broke it on purpose.
     pub fn expect_damage(&mut self) {
         self.check_at_end = false;
@@ -240,6 +250,9 @@ impl Drop for Kit {
             }
             let findings = self.doctor();
             assert!(findings.ok, "{findings:#?}");
+            if let Err(what) = self.judge_leases() {
+                panic!("{what}");
+            }
         }
         self.kernel = None;
         if let Some(schema) = &self.schema {

@@ -5,6 +5,7 @@ pub mod ambient;
 pub mod crash;
 pub mod golden;
 pub mod kit;
+pub mod leases;
 pub mod model;
 pub mod served;
 pub mod surfaces;

@@ -14,6 +14,6 @@ mod project;
 pub(crate) use answer::Answer;
 pub(crate) use asking::{Unanswered, ask};
 pub(crate) use failures::{could_not_ask, refused};
-pub(crate) use memory::Memory;
+pub(crate) use memory::{Memory, Wanted};
 pub(crate) use paths::Named;
 pub(crate) use project::{Known, learn};

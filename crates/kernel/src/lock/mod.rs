@@ -6,7 +6,7 @@ pub mod acquire;
 pub mod list;
 pub mod release;
 pub mod renew;
-mod table;
+pub(crate) mod table;
 
 pub use acquire::AcquireLock;
 pub use list::ListLocks;

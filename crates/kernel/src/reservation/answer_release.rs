@@ -12,7 +12,7 @@ use crate::actor::Party;
 use crate::command::{Command, Stop};
 use crate::error::{Error, Impossible};
 use crate::mail::notice::{self, Notice};
-use crate::tx::WriteTx;
+use crate::tx::{Read, WriteTx};
 
 /// Answers a request to release a lease of yours; whoever asked gets mail about it.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
@@ -55,7 +55,7 @@ impl Command for AnswerRelease {
         let lease = table::visible(tx, &actor, asked.reservation_id)?;
         must_hold(tx, &actor, &lease, None)?;
         if self.answer == Verdict::Release {
-            tx.emit(LeaseReleased(lease.to_end()))?;
+            tx.emit(LeaseReleased(lease.to_end(tx.now())))?;
         }
         let eta_ms = self.eta.map(|eta| eta.micros() / 1_000);
         tx.emit(ReleaseAnswered {

@@ -62,6 +62,8 @@ pub struct LeaseRenewed {
     pub id: ReservationId,
     /// The project.
     pub project: ProjectId,
+    /// When, on the lease clock.
+    pub renewed: LeaseTime,
     /// Until when now, on the lease clock.
     pub expires: LeaseTime,
 }
@@ -79,6 +81,8 @@ pub struct Ended {
     pub pattern: String,
     /// Its fence.
     pub fence: Seq,
+    /// When this was written down, on the lease clock.
+    pub ended: LeaseTime,
 }
 
 /// A holder gave a lease back.

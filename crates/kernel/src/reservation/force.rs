@@ -15,7 +15,7 @@ use crate::command::{Command, Stop};
 use crate::error::{Error, Impossible};
 use crate::mail::notice::{self, Notice};
 use crate::project::table as project_table;
-use crate::tx::WriteTx;
+use crate::tx::{Read, WriteTx};
 
 /// Ends another's lease or lock: the operator any, an agent one whose holder has been silent for
 /// longer than the project's grace. The holder gets mail about it.
@@ -56,7 +56,7 @@ impl Command for ForceRelease {
             must_be_silent(tx, &lease)?;
         }
         tx.emit(LeaseForced {
-            ended: lease.to_end(),
+            ended: lease.to_end(tx.now()),
             reason: self.reason.to_string(),
         })?;
         if let Some(holder) = lease.agent {

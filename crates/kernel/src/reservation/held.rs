@@ -7,6 +7,7 @@ use super::event::LeaseRenewed;
 use super::table::{self, Lease};
 use crate::actor::Actor;
 use crate::error::Error;
+use crate::lock::table as lock_table;
 use crate::tx::{Read, WriteTx};
 
 /// Returns who holds what this actor takes; nobody is the operator.
@@ -56,12 +57,14 @@ pub(crate) fn must_be_active(read: &mut impl Read, lease: &Lease) -> Result<(), 
 
 /// Finds who holds now what a lease covered.
 fn present_holders(read: &mut impl Read, lease: &Lease) -> Result<Vec<super::Conflict>, Error> {
+    if lease.is_lock {
+        let active = lock_table::active(read, lease.project_id, &lease.pattern)?;
+        let other = active.filter(|other| other.agent != lease.agent);
+        return Ok(conflict::show(read, other.into_iter().collect())?);
+    }
     let project = crate::project::table::by_id(read, lease.project_id)?;
     let case_insensitive = project.is_some_and(|project| project.case_insensitive);
-    // The name of a lock is no pattern; who asks for a lock anew is told who has it.
-    let Ok(pattern) = table::compared(&lease.pattern, case_insensitive) else {
-        return Ok(Vec::new());
-    };
+    let pattern = table::compared(&lease.pattern, case_insensitive)?;
     let wanted = Wanted {
         project: lease.project_id,
         holder: lease.agent,
@@ -83,6 +86,7 @@ pub(crate) fn extend(
         tx.emit(LeaseRenewed {
             id: lease.id,
             project: lease.project_id,
+            renewed: tx.now().lease,
             expires: until,
         })?;
     }

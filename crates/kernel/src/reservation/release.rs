@@ -12,7 +12,7 @@ use super::{files, held};
 use crate::actor::Party;
 use crate::command::{Command, Stop};
 use crate::error::Error;
-use crate::tx::WriteTx;
+use crate::tx::{Read, WriteTx};
 
 /// Gives your leases back, all that are named or none.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
@@ -63,7 +63,7 @@ impl Command for Release {
             held::must_hold(tx, &actor, lease, self.fence)?;
         }
         for lease in &leases {
-            tx.emit(LeaseReleased(lease.to_end()))?;
+            tx.emit(LeaseReleased(lease.to_end(tx.now())))?;
         }
         let ids = leases.iter().map(|lease| lease.id).collect();
         Ok(Released {

@@ -9,7 +9,7 @@ use crate::actor::{Actor, Party};
 use crate::command::{Command, Stop};
 use crate::error::Error;
 use crate::query::Query;
-use crate::tx::{Snapshot, WriteTx};
+use crate::tx::{Read, Snapshot, WriteTx};
 
 /// Asks whether there is anything to write down.
 pub(crate) struct Due;
@@ -43,7 +43,7 @@ impl Command for Sweep {
     fn decide(&self, tx: &mut WriteTx<'_, '_>) -> Result<Swept, Stop> {
         let due = table::due(tx, SWEEP_MAX)?;
         for lease in &due {
-            tx.emit(LeaseExpired(lease.to_end()))?;
+            tx.emit(LeaseExpired(lease.to_end(tx.now())))?;
         }
         let more = i64::try_from(due.len()).unwrap_or(i64::MAX) == SWEEP_MAX;
         Ok(Swept { more })
