@@ -6,7 +6,7 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
 /// How long a program may take.
-const TIME_MAX: Duration = Duration::from_secs(10);
+pub(crate) const TIME_MAX: Duration = Duration::from_secs(10);
 /// How much of its answer is taken in.
 const STDOUT_BYTES_MAX: u64 = 64 << 20;
 /// How much of its complaints is taken in; the rest is thrown away.
@@ -32,8 +32,12 @@ pub(crate) enum Unfinished {
 }
 
 /// Runs a program with this input.
-pub(crate) fn run(command: Command, input: Vec<u8>) -> Result<Ended, Unfinished> {
-    run_within(command, input, TIME_MAX, STDOUT_BYTES_MAX)
+pub(crate) fn run(
+    command: Command,
+    input: Vec<u8>,
+    time_max: Duration,
+) -> Result<Ended, Unfinished> {
+    run_within(command, input, time_max, STDOUT_BYTES_MAX)
 }
 
 fn run_within(

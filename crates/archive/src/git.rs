@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::Duration;
 
 use crate::bounded::{self, Ended, Unfinished};
 
@@ -163,6 +164,31 @@ impl Git {
         Ok(value.map(|value| value.strip_suffix(b"\0").unwrap_or(&value).to_vec()))
     }
 
+    /// Runs a command that may take this long.
+    pub(crate) fn run_within(
+        &self,
+        arguments: &[&str],
+        input: Vec<u8>,
+        time_max: Duration,
+    ) -> Result<Vec<u8>, GitError> {
+        let ended = end_within(self.command(arguments), arguments, input, time_max)?;
+        if ended.code == Some(0) {
+            return Ok(ended.stdout);
+        }
+        Err(failed(arguments, &ended))
+    }
+
+    /// Prepares an import: packs are synced before the reference moves, a stream that breaks off
+    /// counts for nothing, and the name of the new commit comes on standard error.
+    pub(crate) fn fast_import(&self) -> Command {
+        let settings = ["-c", "fastimport.unpackLimit=1", "-c", "core.fsync=all"];
+        let mut command = self.command(&[]);
+        command.args(settings);
+        command.args(["fast-import", "--quiet", "--done", "--date-format=raw"]);
+        command.arg("--cat-blob-fd=2");
+        command
+    }
+
     fn command(&self, arguments: &[&str]) -> Command {
         let mut command = self.bare();
         command.envs(NO_SETTINGS.iter().copied());
@@ -186,7 +212,16 @@ impl Git {
 }
 
 fn end_of(command: Command, arguments: &[&str], input: Vec<u8>) -> Result<Ended, GitError> {
-    bounded::run(command, input).map_err(|error| {
+    end_within(command, arguments, input, bounded::TIME_MAX)
+}
+
+fn end_within(
+    command: Command,
+    arguments: &[&str],
+    input: Vec<u8>,
+    time_max: Duration,
+) -> Result<Ended, GitError> {
+    bounded::run(command, input, time_max).map_err(|error| {
         let command = name_of(arguments);
         match error {
             Unfinished::DoesNotRun(error) => GitError::DoesNotRun(error),

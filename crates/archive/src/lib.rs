@@ -1,7 +1,7 @@
 //! The Git side of Comity: the only crate that runs `git`.
 //!
 //! `git` runs it, with nothing of anybody's configuration executed; `repository` finds out where one
-//! lies, and `guard` which paths an action of Git writes and how it is asked beforehand. `replace`
+//! lies, `store` keeps the archive, and `guard` knows which paths an action of Git writes and how it is asked beforehand. `replace`
 //! writes files whole or not at all, and `version` tells whether the machine's `git` will do.
 
 mod bounded;
@@ -10,6 +10,7 @@ pub mod guard;
 mod object_id;
 mod replace;
 mod repository;
+pub mod store;
 mod version;
 
 pub use git::GitError;

@@ -24,7 +24,7 @@ impl Failpoints {
         clippy::unnecessary_wraps,
         reason = "the same shape as the testing build"
     )]
-    pub(crate) fn hit(&self, _name: &'static str) -> Result<(), StoreError> {
+    pub fn hit(&self, _name: &'static str) -> Result<(), StoreError> {
         Ok(())
     }
 }
@@ -128,7 +128,7 @@ mod testing {
             gate
         }
 
-        pub(crate) fn hit(&self, name: &'static str) -> Result<(), StoreError> {
+        pub fn hit(&self, name: &'static str) -> Result<(), StoreError> {
             let action = match self.armed().get_mut(name) {
                 Some(armed) if armed.skip == 0 => armed.action.clone(),
                 Some(armed) => {

@@ -148,7 +148,11 @@ mod tests {
             importance: Importance::Normal,
             ack_required: true,
             topic: Some(subject.to_owned()),
-            attachments: vec![Carried { path: "attachments/ab/abc".into(), name: subject.to_owned(), bytes: 5 }],
+            attachments: vec![Carried {
+                path: "attachments/ab/abc".into(),
+                name: subject.to_owned(),
+                bytes: 5,
+            }],
             body_sha256: "00".into(),
             body_bytes: body.len(),
             body: body.to_owned(),
@@ -159,9 +163,25 @@ mod tests {
     #[test]
     fn any_text_survives() {
         let texts = [
-            "", "---", "---\n\n", "\n---\n\n", "a: b\n---\n", "!!python/object", "&a *a", "- x: |",
-            "\u{feff}", "\r\n", "\u{0}", "\"", "\\n", "{\"a\":1}", "Comity-Through: 9", "日本\u{202e}",
-            "body\n", "\n\n\n", "# h\n\n---\nid: 7\n---\n\nx",
+            "",
+            "---",
+            "---\n\n",
+            "\n---\n\n",
+            "a: b\n---\n",
+            "!!python/object",
+            "&a *a",
+            "- x: |",
+            "\u{feff}",
+            "\r\n",
+            "\u{0}",
+            "\"",
+            "\\n",
+            "{\"a\":1}",
+            "Comity-Through: 9",
+            "日本\u{202e}",
+            "body\n",
+            "\n\n\n",
+            "# h\n\n---\nid: 7\n---\n\nx",
         ];
         for subject in texts {
             for body in texts {
@@ -175,8 +195,16 @@ mod tests {
     #[test]
     fn a_letter_reads_well() {
         let text = letter("The plan", "two\nlines").render().unwrap();
-        assert!(text.starts_with("---\nid: 1\nseq: 2\nat: \"2026-10-15T16:00:00.000001Z\"\nproject: \"web\"\n"), "{text}");
-        assert!(text.ends_with("body_bytes: 9\n---\n\ntwo\nlines\n"), "{text}");
+        assert!(
+            text.starts_with(
+                "---\nid: 1\nseq: 2\nat: \"2026-10-15T16:00:00.000001Z\"\nproject: \"web\"\n"
+            ),
+            "{text}"
+        );
+        assert!(
+            text.ends_with("body_bytes: 9\n---\n\ntwo\nlines\n"),
+            "{text}"
+        );
         assert!(Letter::parse("no front").is_none());
     }
 }

@@ -39,7 +39,9 @@ pub(super) fn run(
     commit: &Commit<'_>,
     blob: &mut dyn FnMut(&Sha256Hex) -> Result<Option<Vec<u8>>, ArchiveError>,
 ) -> Result<ObjectId, ArchiveError> {
-    let held = lock.try_clone().map_err(ArchiveError::io("the lock cannot be shared"))?;
+    let held = lock
+        .try_clone()
+        .map_err(ArchiveError::io("the lock cannot be shared"))?;
     let mut command = git.fast_import();
     command
         .stdin(Stdio::piped())
@@ -63,7 +65,9 @@ pub(super) fn run(
         let _ = child.kill();
     }
     let code = wait(&mut child)?;
-    let said = said.and_then(|reader| reader.join().ok()).unwrap_or_default();
+    let said = said
+        .and_then(|reader| reader.join().ok())
+        .unwrap_or_default();
     fed?;
     if code != Some(0) {
         return Err(refused(&said, code).into());
@@ -91,8 +95,13 @@ fn feed(
     let broken = || ArchiveError::io("git does not take the commit");
     let seconds = commit.at.micros().max(0) / 1_000_000;
     let who = format!("Comity <comity@localhost> {seconds} +0000");
-    let mut head = format!("feature done\ncommit refs/heads/main\nmark :1\nauthor {who}\ncommitter {who}\n");
-    head.push_str(&format!("data {}\n{}\n", commit.message.len(), commit.message));
+    let mut head =
+        format!("feature done\ncommit refs/heads/main\nmark :1\nauthor {who}\ncommitter {who}\n");
+    head.push_str(&format!(
+        "data {}\n{}\n",
+        commit.message.len(),
+        commit.message
+    ));
     if let Some(parent) = commit.parent {
         head.push_str(&format!("from {parent}\n"));
     }

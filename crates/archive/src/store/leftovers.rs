@@ -30,7 +30,10 @@ fn is_lock_or_crash(name: &str) -> bool {
 }
 
 fn is_half_a_pack(name: &str) -> bool {
-    name.ends_with(".keep") || name.starts_with("tmp_") || name.starts_with(".tmp-") || is_lock(name)
+    name.ends_with(".keep")
+        || name.starts_with("tmp_")
+        || name.starts_with(".tmp-")
+        || is_lock(name)
 }
 
 fn is_half_an_object(name: &str) -> bool {
@@ -84,12 +87,27 @@ mod tests {
             std::fs::create_dir_all(root.join(folder)).unwrap();
         }
         let left = [
-            "HEAD.lock", "index.lock", "config.lock", "packed-refs.lock", "maintenance.lock",
-            "refs/heads/main.lock", "objects/pack/pack-1.keep", "objects/pack/tmp_pack_x",
-            "objects/pack/tmp_idx_x", "objects/tmp_obj_x", "fast_import_crash_42",
-            "objects/info/commit-graph.lock", "objects/maintenance.lock",
+            "HEAD.lock",
+            "index.lock",
+            "config.lock",
+            "packed-refs.lock",
+            "maintenance.lock",
+            "refs/heads/main.lock",
+            "objects/pack/pack-1.keep",
+            "objects/pack/tmp_pack_x",
+            "objects/pack/tmp_idx_x",
+            "objects/tmp_obj_x",
+            "fast_import_crash_42",
+            "objects/info/commit-graph.lock",
+            "objects/maintenance.lock",
         ];
-        let kept = ["HEAD", "config", "refs/heads/main", "objects/pack/pack-1.pack", "comity.json"];
+        let kept = [
+            "HEAD",
+            "config",
+            "refs/heads/main",
+            "objects/pack/pack-1.pack",
+            "comity.json",
+        ];
         for file in left.iter().chain(&kept) {
             std::fs::write(root.join(file), "x").unwrap();
         }

@@ -108,7 +108,11 @@ mod tests {
             payload: Some("{\"body\":\"two\\nlines\", \"n\":1.50}".into()),
             hash: [9; 32],
         };
-        let redacted = Recorded { seq: Seq::new(8), payload: None, ..event.clone() };
+        let redacted = Recorded {
+            seq: Seq::new(8),
+            payload: None,
+            ..event.clone()
+        };
         let text = String::from_utf8(write(&[event.clone(), redacted]).unwrap()).unwrap();
         let lines: Vec<_> = text.lines().collect();
         assert_eq!(lines.len(), 2);

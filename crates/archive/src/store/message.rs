@@ -24,7 +24,10 @@ pub(super) fn write(events: &[Recorded], trailers: &Trailers) -> String {
     for event in events {
         *kinds.entry(&event.kind).or_default() += 1;
     }
-    let told: Vec<_> = kinds.iter().map(|(kind, count)| told(kind, *count)).collect();
+    let told: Vec<_> = kinds
+        .iter()
+        .map(|(kind, count)| told(kind, *count))
+        .collect();
     let mut text = match told.as_slice() {
         [] => "Written late".to_owned(),
         [only] => only.clone(),
@@ -83,7 +86,10 @@ mod tests {
         };
         let text = write(&[], &trailers_of);
         assert_eq!(trailers(&text), Some(trailers_of));
-        assert_eq!(trailers("Fix it\n\nComity-Through: 5\n\nsaid somebody\n"), None);
+        assert_eq!(
+            trailers("Fix it\n\nComity-Through: 5\n\nsaid somebody\n"),
+            None
+        );
         assert_eq!(trailers("Comity-Through: x\nComity-Epoch: y"), None);
     }
 }

@@ -54,10 +54,7 @@ pub(super) fn log(first: Seq, last: Seq) -> String {
 pub(super) fn piece(path: &str) -> Option<(Seq, Seq)> {
     let name = path.rsplit('/').next()?.strip_suffix(".jsonl")?;
     let (first, last) = name.split_once('-')?;
-    Some((
-        Seq::new(first.parse().ok()?),
-        Seq::new(last.parse().ok()?),
-    ))
+    Some((Seq::new(first.parse().ok()?), Seq::new(last.parse().ok()?)))
 }
 
 fn year_and_month(at: Timestamp) -> (i16, i8) {
@@ -86,7 +83,11 @@ fn slug(text: &str) -> String {
         }
     }
     let slug = slug.trim_end_matches('-');
-    if slug.is_empty() { "x".to_owned() } else { slug.to_owned() }
+    if slug.is_empty() {
+        "x".to_owned()
+    } else {
+        slug.to_owned()
+    }
 }
 
 #[cfg(test)]
@@ -99,14 +100,33 @@ mod tests {
         let at = Timestamp::from_micros(1_792_080_000_000_001);
         let id = MessageId::new(12_345);
         for subject in [
-            "../../etc/passwd", ".git", ".gitattributes", "git~1", "CON", "-rf", "--upload-pack=x",
-            "\u{202e}gpj.exe", "日本", "é", "", "a\nb", &"x".repeat(300), "a/b\\c:d*e", "---",
+            "../../etc/passwd",
+            ".git",
+            ".gitattributes",
+            "git~1",
+            "CON",
+            "-rf",
+            "--upload-pack=x",
+            "\u{202e}gpj.exe",
+            "日本",
+            "é",
+            "",
+            "a\nb",
+            &"x".repeat(300),
+            "a/b\\c:d*e",
+            "---",
         ] {
             let path = message("web", id, at, subject);
             let good = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "/_.-".contains(c);
             assert!(path.chars().all(good), "{path}");
-            assert!(path.starts_with("projects/web/messages/2026/10/12/12345-"), "{path}");
-            assert!(path.split('/').all(|part| !part.starts_with('.') && !part.starts_with('-')));
+            assert!(
+                path.starts_with("projects/web/messages/2026/10/12/12345-"),
+                "{path}"
+            );
+            assert!(
+                path.split('/')
+                    .all(|part| !part.starts_with('.') && !part.starts_with('-'))
+            );
             assert!(path.len() < 120 && path.ends_with(".md"));
         }
     }

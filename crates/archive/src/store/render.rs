@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use comity_domain::token::to_hex;
-use comity_domain::{AgentId, Delivery, LeaseEnd, LeaseTime, ProjectId, ReservationId, Seq, Sha256Hex, Timestamp};
+use comity_domain::{
+    AgentId, Delivery, LeaseEnd, LeaseTime, ProjectId, ReservationId, Seq, Sha256Hex, Timestamp,
+};
 use comity_kernel::agent::event::Profile;
 use comity_kernel::archive::Batch;
 use comity_kernel::archive::batch::{GrantedLease, Person, ThreadPage};
@@ -53,7 +55,14 @@ pub(super) fn files(batch: &Batch) -> Vec<File> {
         let path = place::thread(slug(batch, page.project), page.id);
         let last = last_of_thread(batch, page);
         let content = Content::Bytes(thread(batch, page).into_bytes());
-        files.insert(path.clone(), File { seq: last, path, content });
+        files.insert(
+            path.clone(),
+            File {
+                seq: last,
+                path,
+                content,
+            },
+        );
     }
     files.into_values().collect()
 }
@@ -61,10 +70,12 @@ pub(super) fn files(batch: &Batch) -> Vec<File> {
 /// Returns the event that made a thread grow last.
 fn last_of_thread(batch: &Batch, page: &ThreadPage) -> Seq {
     let sent = batch.events.iter().zip(&batch.read).rev();
-    let mut of_thread = sent.filter(|(_, event)| {
-        matches!(event, Some(Event::MessageSent(sent)) if sent.thread == page.id)
-    });
-    of_thread.next().map_or(Seq::ZERO, |(recorded, _)| recorded.seq)
+    let mut of_thread = sent.filter(
+        |(_, event)| matches!(event, Some(Event::MessageSent(sent)) if sent.thread == page.id),
+    );
+    of_thread
+        .next()
+        .map_or(Seq::ZERO, |(recorded, _)| recorded.seq)
 }
 
 fn rendered(batch: &Batch, recorded: &Recorded, event: &Event) -> Vec<(String, Content)> {
@@ -77,19 +88,30 @@ fn rendered(batch: &Batch, recorded: &Recorded, event: &Event) -> Vec<(String, C
         Event::AgentRetired(one) => match batch.retired.get(&one.id) {
             Some(last) => {
                 let reason = one.reason.as_deref();
-                vec![agent(batch, one.id, &last.profile, Some(recorded.at), reason)]
+                vec![agent(
+                    batch,
+                    one.id,
+                    &last.profile,
+                    Some(recorded.at),
+                    reason,
+                )]
             }
             None => Vec::new(),
         },
         Event::FilesReserved(granted) => reserved(batch, recorded, granted),
         Event::LockAcquired(granted) => vec![locked(batch, recorded, granted)],
-        Event::LeaseRenewed(renewed) => {
-            lease_as(batch, renewed.id, |lease| Shown { expires: renewed.expires, ..Shown::of(lease) })
-        }
+        Event::LeaseRenewed(renewed) => lease_as(batch, renewed.id, |lease| Shown {
+            expires: renewed.expires,
+            ..Shown::of(lease)
+        }),
         Event::LeaseReleased(ended) => end(batch, recorded, &ended.0, LeaseEnd::Released, None),
-        Event::LeaseForced(forced) => {
-            end(batch, recorded, &forced.ended, LeaseEnd::Forced, Some(&forced.reason))
-        }
+        Event::LeaseForced(forced) => end(
+            batch,
+            recorded,
+            &forced.ended,
+            LeaseEnd::Forced,
+            Some(&forced.reason),
+        ),
         Event::LeaseRetired(ended) => end(batch, recorded, &ended.0, LeaseEnd::Retired, None),
         Event::LeaseExpired(ended) => end(batch, recorded, &ended.0, LeaseEnd::Expired, None),
         Event::ProjectCreated(_)
@@ -117,7 +139,9 @@ fn name(batch: &Batch, project: ProjectId, agent: Option<AgentId>) -> String {
         return "operator".to_owned();
     };
     match batch.people.get(&agent) {
-        Some(Person { name, project: own, .. }) if *own == project => name.clone(),
+        Some(Person {
+            name, project: own, ..
+        }) if *own == project => name.clone(),
         Some(person) => format!("{}@{}", person.name, slug(batch, person.project)),
         None => format!("agent {agent}"),
     }
@@ -125,8 +149,13 @@ fn name(batch: &Batch, project: ProjectId, agent: Option<AgentId>) -> String {
 
 fn message(batch: &Batch, recorded: &Recorded, sent: &MessageSent) -> Vec<(String, Content)> {
     let named = |delivery: Delivery| {
-        let those = sent.recipients.iter().filter(|one| one.delivery == delivery);
-        those.map(|one| name(batch, sent.project, one.agent)).collect()
+        let those = sent
+            .recipients
+            .iter()
+            .filter(|one| one.delivery == delivery);
+        those
+            .map(|one| name(batch, sent.project, one.agent))
+            .collect()
     };
     let carried = |one: &comity_kernel::mail::event::Attached| Carried {
         path: place::attachment(&one.sha256),
@@ -274,7 +303,11 @@ fn lease_file(batch: &Batch, id: ReservationId, shown: &Shown<'_>) -> (String, C
     let project = slug(batch, lease.project);
     let span_us = shown.expires.micros() - lease.created.micros();
     let expires_at = Timestamp::from_micros(lease.created_at.micros().saturating_add(span_us));
-    let what = if lease.is_lock { "lock" } else { "path_pattern" };
+    let what = if lease.is_lock {
+        "lock"
+    } else {
+        "path_pattern"
+    };
     let file = json!({
         "id": id,
         "project": project,
@@ -308,7 +341,10 @@ fn thread(batch: &Batch, page: &ThreadPage) -> String {
     // Writing to a string cannot fail.
     let _ = writeln!(text, "Thread {}, {} messages.", page.id, page.messages);
     if page.messages > shown {
-        let _ = writeln!(text, "The last {shown} are shown; all are under `messages/`.");
+        let _ = writeln!(
+            text,
+            "The last {shown} are shown; all are under `messages/`."
+        );
     }
     for message in &page.last {
         let from = name(batch, page.project, message.from);

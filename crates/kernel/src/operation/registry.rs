@@ -3,20 +3,25 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde_json::Value;
 
 use super::call::{
+    Call, call_archive_rebuild, call_archive_retry, call_archive_status, call_archive_verify,
     call_backup, call_command, call_doctor, call_patiently, call_query, call_waiting,
 };
 use super::schema::{Number, Schemas};
 use super::surface::{Bytes, Effect, Method, NoTool, Operation, Pace, Profile, Route, Tool};
-use crate::actor::Party;
+use crate::actor::{Caller, Party};
 use crate::agent::{
     GetAgent, Heartbeat, ListAgents, Orient, RegisterAgent, RetireAgent, RotateToken, UpdateAgent,
 };
+use crate::archive::ArchiveStatus;
+use crate::archive::archivist::{AskStatus, Rebuild, Rebuilt, Retried, Retry, Verified, Verify};
 use crate::command::Command;
 use crate::contact::{AnswerContact, ListContacts, RequestContact};
 use crate::doctor::{Backup, BackupMade, Doctor, Findings};
 use crate::error::Error;
+use crate::kernel::Kernel;
 use crate::line::Patient;
 use crate::lock::{AcquireLock, ListLocks, ReleaseLock, RenewLock};
 use crate::mail::{
@@ -259,6 +264,22 @@ pub const OPERATIONS: &[Operation] = &[
         .http(&[route(Delete, "/api/sentinels/{name}", &["name"])])
         .mcp(Tool::None(Lean))
         .cli(&["sentinel reset"]),
+    archivist::<AskStatus, ArchiveStatus>("archive_status", Reads, call_archive_status)
+        .http(&[route(Get, "/api/archive", &[])])
+        .mcp(Tool::None(Person))
+        .cli(&["archive status"]),
+    archivist::<Verify, Verified>("archive_verify", Reads, call_archive_verify)
+        .http(&[route(Post, "/api/archive/verify", &[])])
+        .mcp(Tool::None(Person))
+        .cli(&["archive verify"]),
+    archivist::<Rebuild, Rebuilt>("archive_rebuild", Sets, call_archive_rebuild)
+        .http(&[route(Post, "/api/archive/rebuild", &[])])
+        .mcp(Tool::None(Person))
+        .cli(&["archive rebuild"]),
+    archivist::<Retry, Retried>("archive_retry", Sets, call_archive_retry)
+        .http(&[route(Post, "/api/archive/retry", &[])])
+        .mcp(Tool::None(Person))
+        .cli(&["archive retry"]),
     Operation {
         name: "doctor",
         who: &[Party::Operator],
@@ -359,6 +380,26 @@ where
         pace: Pace::Waits,
         call: call_waiting::<Q>,
         ..query::<Q>()
+    }
+}
+
+/// An operation that whoever writes the archive answers.
+const fn archivist<Request: JsonSchema, Answer: JsonSchema>(
+    name: &'static str,
+    effect: Effect,
+    call: fn(&Kernel, Caller, Value) -> Call,
+) -> Operation {
+    Operation {
+        name,
+        who: &[Party::Operator],
+        effect,
+        routes: &[],
+        tool: Tool::None(Person),
+        commands: &[],
+        pace: Pace::Long,
+        bytes: Bytes::None,
+        call,
+        describe: || Schemas::new::<Request, Answer>(Number::Own),
     }
 }
 

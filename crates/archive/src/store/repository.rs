@@ -1,0 +1,305 @@
+//! The repository of an archive: made aside, locked, cleared, read and moved on.
+
+use std::fs::{File, OpenOptions, TryLockError};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use comity_domain::token::to_hex;
+use comity_domain::{Seq, Sha256Hex};
+use comity_kernel::ambient::Ambient;
+use comity_kernel::archive::ArchiveId;
+use serde::{Deserialize, Serialize};
+
+use super::error::ArchiveError;
+use super::import::{self, Commit};
+use super::leftovers;
+use super::message::{self, Trailers};
+use crate::git::{Git, GitError};
+use crate::object_id::ObjectId;
+use crate::replace::replace;
+
+/// What says that a repository is an archive of ours.
+const MARK: &str = "comity.json";
+/// Packs after which they are put together.
+const PACKS_MAX: usize = 50;
+/// How long that may take.
+const REPACK_MAX: Duration = Duration::from_mins(10);
+/// Bytes that must stay free on the archive's disk.
+const RESERVE_BYTES: u64 = 64 << 20;
+
+/// An archive that this process may write.
+pub struct Archive {
+    path: PathBuf,
+    git: Git,
+    lock: File,
+    id: ArchiveId,
+    epoch: String,
+    head: Option<Head>,
+}
+
+/// Where an archive ends.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Head {
+    pub(super) commit: ObjectId,
+    /// The last event that is in it.
+    pub through: Seq,
+    /// Whose log it is.
+    pub epoch: String,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Mark {
+    archive: String,
+    epoch: String,
+}
+
+impl Archive {
+    /// Opens the archive of a workspace, making it if there is none.
+    ///
+    /// Whoever opens it holds `archive.lock` until it is dropped and no `git` of it lives.
+    pub fn open(
+        path: &Path,
+        lock: &Path,
+        epoch: &str,
+        ambient: &Ambient,
+    ) -> Result<Self, ArchiveError> {
+        crate::version::check()?;
+        let lock = take(lock)?;
+        if !path.exists() {
+            make(path, epoch, ambient)?;
+        }
+        let mark = mark_of(path)?;
+        if mark.epoch != epoch {
+            return Err(foreign(path, "is of another workspace"));
+        }
+        let id = ArchiveId::parse(mark.archive).map_err(|_| foreign(path, "has a broken mark"))?;
+        leftovers::clear(path).map_err(ArchiveError::io("left-over locks cannot be removed"))?;
+        let mut archive = Self {
+            git: Git::at(path),
+            path: path.to_owned(),
+            lock,
+            id,
+            epoch: epoch.to_owned(),
+            head: None,
+        };
+        archive.head = head_of(&archive.git, path)?;
+        if archive
+            .head
+            .as_ref()
+            .is_some_and(|head| head.epoch != epoch)
+        {
+            return Err(foreign(path, "ends with a commit of another workspace"));
+        }
+        Ok(archive)
+    }
+
+    /// Returns what tells it from others of the workspace.
+    pub fn id(&self) -> &ArchiveId {
+        &self.id
+    }
+
+    /// Returns the last event that is in it.
+    pub fn through(&self) -> Seq {
+        self.head.as_ref().map_or(Seq::ZERO, |head| head.through)
+    }
+
+    /// Returns where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    pub(super) fn git(&self) -> &Git {
+        &self.git
+    }
+
+    /// Adds a commit that goes to this event, and waits until it is on the disk.
+    pub(super) fn commit(
+        &mut self,
+        events: &[comity_kernel::log::Recorded],
+        files: &[super::render::File],
+        through: Seq,
+        blob: &mut dyn FnMut(&Sha256Hex) -> Result<Option<Vec<u8>>, ArchiveError>,
+    ) -> Result<(), ArchiveError> {
+        self.must_have_room()?;
+        self.must_be_as_left()?;
+        let trailers = Trailers {
+            through,
+            epoch: self.epoch.clone(),
+        };
+        let at = events.last().map(|event| event.at);
+        let commit = Commit {
+            parent: self.head.as_ref().map(|head| &head.commit),
+            at: at.unwrap_or(comity_domain::Timestamp::from_micros(0)),
+            message: message::write(events, &trailers),
+            files,
+        };
+        let made = import::run(&self.git, &self.lock, &commit, blob)?;
+        if loose_head(&self.path).as_ref() != Some(&made) {
+            return Err(foreign(&self.path, "was moved by somebody else"));
+        }
+        self.flush()?;
+        self.head = Some(Head {
+            commit: made,
+            through,
+            epoch: self.epoch.clone(),
+        });
+        Ok(())
+    }
+
+    /// Waits until everything is on the disk: only then may anybody rely on it (D2).
+    fn flush(&self) -> Result<(), ArchiveError> {
+        let failed = ArchiveError::io("the archive cannot be flushed");
+        let directory = match File::open(&self.path) {
+            Ok(directory) => directory,
+            Err(error) => return Err(failed(error)),
+        };
+        rustix::fs::syncfs(&directory).map_err(|error| failed(error.into()))
+    }
+
+    fn must_have_room(&self) -> Result<(), ArchiveError> {
+        let stat = rustix::fs::statvfs(&self.path).map_err(|error| {
+            ArchiveError::io("the archive's disk cannot be asked")(error.into())
+        })?;
+        if stat.f_bavail.saturating_mul(stat.f_frsize) < RESERVE_BYTES {
+            return Err(ArchiveError::Full);
+        }
+        Ok(())
+    }
+
+    /// Refuses to go on from what somebody else left: it is never overwritten (fault 6).
+    fn must_be_as_left(&self) -> Result<(), ArchiveError> {
+        let known = self.head.as_ref().map(|head| &head.commit);
+        if loose_head(&self.path).as_ref() == known {
+            return Ok(());
+        }
+        // The reference may have been packed; then git knows.
+        let head = head_of(&self.git, &self.path)?;
+        if head.as_ref().map(|head| &head.commit) == known {
+            return Ok(());
+        }
+        Err(foreign(&self.path, "was moved by somebody else"))
+    }
+
+    /// Puts packs together when there are many; judged by counting, not by what git says (D13).
+    pub fn repack(&self) -> Result<(), ArchiveError> {
+        let before = packs(&self.path)?;
+        if before < PACKS_MAX {
+            return Ok(());
+        }
+        let arguments = ["repack", "-d", "--geometric=2", "--quiet"];
+        let said = self.git.run_within(&arguments, Vec::new(), REPACK_MAX);
+        let after = packs(&self.path)?;
+        if after < before {
+            tracing::debug!(before, after, "the archive's packs were put together");
+        } else {
+            tracing::warn!(
+                before,
+                after,
+                ?said,
+                "the archive's packs could not be put together"
+            );
+        }
+        Ok(())
+    }
+}
+
+/// Takes the archive's lock, which ends with the last process that holds it.
+fn take(path: &Path) -> Result<File, ArchiveError> {
+    let mut options = OpenOptions::new();
+    let file = options.create(true).truncate(false).write(true).open(path);
+    let file = file.map_err(ArchiveError::io("`archive.lock` cannot be opened"))?;
+    match file.try_lock() {
+        Ok(()) => Ok(file),
+        Err(TryLockError::WouldBlock) => Err(ArchiveError::Held),
+        Err(TryLockError::Error(error)) => {
+            Err(ArchiveError::io("`archive.lock` cannot be locked")(error))
+        }
+    }
+}
+
+/// Makes a repository aside, flushes it and puts it in its place: it is there whole or not at all.
+fn make(path: &Path, epoch: &str, ambient: &Ambient) -> Result<(), ArchiveError> {
+    let failed = || ArchiveError::io("the archive cannot be made");
+    let aside = path.with_extension("git.new");
+    if aside.exists() {
+        std::fs::remove_dir_all(&aside).map_err(failed())?;
+    }
+    std::fs::create_dir(&aside).map_err(failed())?;
+    let git = Git::at(&aside);
+    let arguments = [
+        "init",
+        "--quiet",
+        "--bare",
+        "--initial-branch=main",
+        "--template=",
+    ];
+    git.run(&arguments, Vec::new())?;
+    let mark = Mark {
+        archive: to_hex(&ambient.random::<8>()),
+        epoch: epoch.to_owned(),
+    };
+    let mark = serde_json::to_vec(&mark).map_err(comity_kernel::Error::from)?;
+    replace(&aside.join(MARK), &mark, 0o600).map_err(failed())?;
+    let about = "The archive of a Comity workspace. It is written by `comity serve` alone.\n";
+    replace(&aside.join("description"), about.as_bytes(), 0o600).map_err(failed())?;
+    let directory = File::open(&aside).map_err(failed())?;
+    rustix::fs::syncfs(&directory).map_err(|error| failed()(error.into()))?;
+    std::fs::rename(&aside, path).map_err(failed())?;
+    let parent = path.parent().unwrap_or(Path::new("."));
+    let parent = File::open(parent).map_err(failed())?;
+    parent.sync_all().map_err(failed())
+}
+
+fn mark_of(path: &Path) -> Result<Mark, ArchiveError> {
+    let text = match std::fs::read(path.join(MARK)) {
+        Ok(text) => text,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            return Err(foreign(path, "was not made by Comity"));
+        }
+        Err(error) => return Err(ArchiveError::io("the archive cannot be read")(error)),
+    };
+    serde_json::from_slice(&text).map_err(|_| foreign(path, "has a broken mark"))
+}
+
+fn foreign(path: &Path, what: &str) -> ArchiveError {
+    ArchiveError::Foreign {
+        what: format!("the repository `{}` {what}", path.display()),
+    }
+}
+
+/// Reads where an archive ends, without the right to write it.
+pub(super) fn head_of(git: &Git, path: &Path) -> Result<Option<Head>, ArchiveError> {
+    let answer = git.run(&["cat-file", "--batch"], b"refs/heads/main\n".to_vec())?;
+    let text = String::from_utf8_lossy(&answer);
+    let (first, content) = text
+        .split_once('\n')
+        .ok_or_else(|| GitError::not_understood("cat-file"))?;
+    if first.ends_with(" missing") {
+        return Ok(None);
+    }
+    let commit = first.split(' ').next().map(str::as_bytes);
+    let commit = commit.and_then(ObjectId::parse);
+    let commit = commit.ok_or_else(|| GitError::not_understood("cat-file"))?;
+    let message = content.split_once("\n\n").map(|(_, message)| message);
+    let trailers = message.and_then(message::trailers);
+    let trailers = trailers.ok_or_else(|| foreign(path, "ends with a commit of somebody else"))?;
+    Ok(Some(Head {
+        commit,
+        through: trailers.through,
+        epoch: trailers.epoch,
+    }))
+}
+
+/// Reads the reference as its file has it.
+fn loose_head(path: &Path) -> Option<ObjectId> {
+    let text = std::fs::read(path.join("refs/heads/main")).ok()?;
+    ObjectId::parse(text.strip_suffix(b"\n").unwrap_or(&text))
+}
+
+fn packs(path: &Path) -> Result<usize, ArchiveError> {
+    let failed = || ArchiveError::io("the archive's packs cannot be counted");
+    let entries = std::fs::read_dir(path.join("objects/pack")).map_err(failed())?;
+    let is_pack =
+        |entry: &std::fs::DirEntry| entry.file_name().to_string_lossy().ends_with(".pack");
+    Ok(entries.flatten().filter(is_pack).count())
+}
