@@ -1,8 +1,8 @@
 //! The one error of the kernel: a code for programs, a sentence and a next step for people.
 
-use comity_domain::LeaseEnd;
 use comity_domain::json::{FieldError, NotJson};
 use comity_domain::token::to_hex;
+use comity_domain::{LeaseEnd, Seq};
 use serde_json::{Map, Value, json};
 
 use crate::ambient::Ambient;
@@ -192,6 +192,14 @@ pub enum Error {
         /// The last schema this program knows.
         known: i64,
     },
+    /// The database has lost its end: its archive goes further (A14).
+    #[error("the database ends at event {database}, its archive at {archive}")]
+    BehindArchive {
+        /// Where the archive ends.
+        archive: Seq,
+        /// Where the database ends.
+        database: Seq,
+    },
     /// The database is damaged or not one of ours.
     #[error("{what}")]
     Damaged {
@@ -254,6 +262,7 @@ codes! {
     INTERNAL = "internal", 500, 2;
     LOCKED = "locked", 503, 6;
     DATABASE_NEWER = "database_newer", 503, 5;
+    BEHIND_ARCHIVE = "behind_archive", 503, 7;
     DAMAGED = "damaged", 503, 8;
     UNUSABLE = "unusable", 503, 2;
 }
@@ -289,6 +298,7 @@ impl Error {
             Self::Internal { .. } => INTERNAL,
             Self::Locked { .. } => LOCKED,
             Self::DatabaseNewer { .. } => DATABASE_NEWER,
+            Self::BehindArchive { .. } => BEHIND_ARCHIVE,
             Self::Damaged { .. } => DAMAGED,
             Self::Unusable { .. } => UNUSABLE,
         }
@@ -356,6 +366,9 @@ impl Error {
             Self::DatabaseNewer { .. } => {
                 "use the newer program, or restore the backup made before the upgrade"
             }
+            Self::BehindArchive { .. } => {
+                "move `comity.db` away, then `comity restore --from-archive` fills a new one"
+            }
             Self::Damaged { .. } => {
                 "leave the files as they are, and put a backup in the place of `comity.db`"
             }
@@ -397,6 +410,9 @@ impl Error {
             }
             Self::LimitExceeded { what, limit } => json!({ "limited": what, "limit": limit }),
             Self::Internal { id, .. } => json!({ "id": id }),
+            Self::BehindArchive { archive, database } => {
+                json!({ "archive": archive, "database": database })
+            }
             Self::DatabaseNewer { found, known } => json!({ "found": found, "known": known }),
             _ => Value::Null,
         };

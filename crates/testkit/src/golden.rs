@@ -190,7 +190,7 @@ pub fn write() -> String {
 }
 
 /// Does everything that leaves an event, at least once.
-fn scenario(kit: &Kit) {
+pub fn scenario(kit: &Kit) {
     let call = |name: &str, request: serde_json::Value| {
         call(kit, &Actor::OPERATOR, name, request);
     };

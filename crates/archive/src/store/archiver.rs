@@ -1,6 +1,6 @@
 //! Follows the log and archives it, piece by piece.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use comity_domain::{Seq, Sha256Hex, Timestamp};
@@ -72,6 +72,26 @@ impl Archiver {
         }
     }
 
+    pub(super) fn kernel(&self) -> &Kernel {
+        &self.kernel
+    }
+
+    pub(super) fn repository(&self) -> &Path {
+        &self.settings.repository
+    }
+
+    pub(super) const fn batch_max(&self) -> i64 {
+        self.settings.batch_max
+    }
+
+    pub(super) const fn turn(&self) -> &Mutex<Option<Archive>> {
+        &self.archive
+    }
+
+    pub(super) fn health(&self) -> Health {
+        lock(&self.health).clone()
+    }
+
     /// Archives the next piece of the log, if there is one; what goes wrong is remembered.
     pub fn step(&self) -> Result<Cut, ArchiveError> {
         let mut archive = lock(&self.archive);
@@ -119,7 +139,7 @@ impl Archiver {
     }
 
     /// Reads a piece of the log, and what its files are rendered from.
-    fn piece(&self, after: Seq, events_max: i64) -> Result<Batch, ArchiveError> {
+    pub(super) fn piece(&self, after: Seq, events_max: i64) -> Result<Batch, ArchiveError> {
         let asked = ArchiveBatch {
             after,
             events_max,
@@ -128,7 +148,7 @@ impl Archiver {
         Ok(self.kernel.query(Actor::System, asked).wait()?.answer)
     }
 
-    fn open(&self) -> Result<Archive, ArchiveError> {
+    pub(super) fn open(&self) -> Result<Archive, ArchiveError> {
         let Settings {
             repository, lock, ..
         } = &self.settings;
@@ -207,7 +227,7 @@ impl Archiver {
         Ok(())
     }
 
-    fn commit(
+    pub(super) fn commit(
         &self,
         archive: &mut Archive,
         batch: &Batch,
@@ -227,7 +247,7 @@ impl Archiver {
         self.failpoint("archive.after_ref")
     }
 
-    fn blob(&self, sha256: &Sha256Hex) -> Result<Option<Vec<u8>>, ArchiveError> {
+    pub(super) fn blob(&self, sha256: &Sha256Hex) -> Result<Option<Vec<u8>>, ArchiveError> {
         let asked = self.kernel.query(Actor::System, Blob { sha256: *sha256 });
         Ok(asked.wait()?.answer)
     }
@@ -280,7 +300,7 @@ impl Archiver {
     }
 }
 
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 

@@ -3,21 +3,27 @@
 //! `place` names its files, `front` and `render` write them, `line` writes the log itself, `message`
 //! the commits; all of these are functions of a piece of the log. `import` hands a commit to
 //! `git fast-import`, `leftovers` clears what a killed one left, `repository` puts both together, and
-//! `archiver` follows the log.
+//! `archiver` follows the log. `contents` reads one back, for `verify`, `restore` and `keeper`, which
+//! answers for it.
 
 mod archiver;
+mod contents;
 mod error;
 mod front;
 mod import;
+mod keeper;
 mod leftovers;
 mod line;
 mod message;
 mod place;
 mod render;
 mod repository;
+mod restore;
+mod verify;
 
 pub use archiver::{Archiver, Cut, Settings};
 pub use error::ArchiveError;
 pub use front::Letter;
 pub use line::Written;
 pub use repository::{Archive, Head};
+pub use restore::{must_not_be_behind, restore};

@@ -66,7 +66,11 @@ impl Archive {
         crate::version::check()?;
         let lock = take(lock)?;
         if !path.exists() {
-            make(path, epoch, ambient)?;
+            let mark = Mark {
+                archive: to_hex(&ambient.random::<8>()),
+                epoch: epoch.to_owned(),
+            };
+            make(path, &mark)?;
         }
         let mark = mark_of(path)?;
         if mark.epoch != epoch {
@@ -93,6 +97,25 @@ impl Archive {
         Ok(archive)
     }
 
+    /// Makes an empty one beside it, with the same mark and under the same lock.
+    pub(super) fn beside(&self, path: &Path) -> Result<Self, ArchiveError> {
+        let lock = self.lock.try_clone();
+        let lock = lock.map_err(ArchiveError::io("the lock cannot be shared"))?;
+        let mark = Mark {
+            archive: self.id.to_string(),
+            epoch: self.epoch.clone(),
+        };
+        make(path, &mark)?;
+        Ok(Self {
+            git: Git::at(path),
+            path: path.to_owned(),
+            lock,
+            id: self.id.clone(),
+            epoch: self.epoch.clone(),
+            head: None,
+        })
+    }
+
     /// Returns what tells it from others of the workspace.
     pub fn id(&self) -> &ArchiveId {
         &self.id
@@ -101,15 +124,6 @@ impl Archive {
     /// Returns the last event that is in it.
     pub fn through(&self) -> Seq {
         self.head.as_ref().map_or(Seq::ZERO, |head| head.through)
-    }
-
-    /// Returns where it is.
-    pub fn path(&self) -> &Path {
-        &self.path
-    }
-
-    pub(super) fn git(&self) -> &Git {
-        &self.git
     }
 
     /// Adds a commit that goes to this event, and waits until it is on the disk.
@@ -218,9 +232,9 @@ fn take(path: &Path) -> Result<File, ArchiveError> {
 }
 
 /// Makes a repository aside, flushes it and puts it in its place: it is there whole or not at all.
-fn make(path: &Path, epoch: &str, ambient: &Ambient) -> Result<(), ArchiveError> {
+fn make(path: &Path, mark: &Mark) -> Result<(), ArchiveError> {
     let failed = || ArchiveError::io("the archive cannot be made");
-    let aside = path.with_extension("git.new");
+    let aside = path.with_extension("new");
     if aside.exists() {
         std::fs::remove_dir_all(&aside).map_err(failed())?;
     }
@@ -234,11 +248,7 @@ fn make(path: &Path, epoch: &str, ambient: &Ambient) -> Result<(), ArchiveError>
         "--template=",
     ];
     git.run(&arguments, Vec::new())?;
-    let mark = Mark {
-        archive: to_hex(&ambient.random::<8>()),
-        epoch: epoch.to_owned(),
-    };
-    let mark = serde_json::to_vec(&mark).map_err(comity_kernel::Error::from)?;
+    let mark = serde_json::to_vec(mark).map_err(comity_kernel::Error::from)?;
     replace(&aside.join(MARK), &mark, 0o600).map_err(failed())?;
     let about = "The archive of a Comity workspace. It is written by `comity serve` alone.\n";
     replace(&aside.join("description"), about.as_bytes(), 0o600).map_err(failed())?;
@@ -248,6 +258,12 @@ fn make(path: &Path, epoch: &str, ambient: &Ambient) -> Result<(), ArchiveError>
     let parent = path.parent().unwrap_or(Path::new("."));
     let parent = File::open(parent).map_err(failed())?;
     parent.sync_all().map_err(failed())
+}
+
+/// Returns what tells an archive from others of its workspace.
+pub(super) fn id_of(path: &Path) -> Result<ArchiveId, ArchiveError> {
+    let mark = mark_of(path)?;
+    ArchiveId::parse(mark.archive).map_err(|_| foreign(path, "has a broken mark"))
 }
 
 fn mark_of(path: &Path) -> Result<Mark, ArchiveError> {

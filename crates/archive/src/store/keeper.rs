@@ -1,0 +1,198 @@
+//! Answers for the archive: how it stands, whether it is right, and what to do about it.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use comity_domain::Seq;
+use comity_kernel::archive::position::ArchiveCuts;
+use comity_kernel::archive::status::{ArchiveLag, Lag};
+use comity_kernel::archive::{ArchiveId, ArchiveStatus, Archivist, Rebuilt, Retried, Verified};
+use comity_kernel::{Actor, Error};
+
+use super::archiver::{Archiver, lock};
+use super::error::ArchiveError;
+use super::render;
+use super::repository::{head_of, id_of};
+use super::verify;
+use crate::git::Git;
+
+/// Cuts that are read at a time.
+const CUTS: i64 = 1_000;
+
+impl Archivist for Archiver {
+    fn status(&self) -> Result<ArchiveStatus, Error> {
+        let health = self.health();
+        let repository = self.repository();
+        let through = through_of(repository).unwrap_or(Seq::ZERO);
+        let lag = self.lag(through).map_err(told)?;
+        Ok(ArchiveStatus {
+            state: health.state,
+            detail: health.detail,
+            repository: repository.display().to_string(),
+            through,
+            lag: lag.events,
+            oldest_at: lag.oldest_at,
+            degraded_since: health.since,
+            quarantined_count: lag.quarantined_count,
+            quarantined: lag.quarantined,
+        })
+    }
+
+    fn verify(&self) -> Result<Verified, Error> {
+        verify::verify(self).map_err(told)
+    }
+
+    fn rebuild(&self) -> Result<Rebuilt, Error> {
+        self.rebuild_archive().map_err(told)
+    }
+
+    fn retry(&self) -> Result<Retried, Error> {
+        self.retry_quarantined().map_err(told)
+    }
+}
+
+/// Says to callers why the archive did not do as asked.
+fn told(error: ArchiveError) -> Error {
+    match error {
+        ArchiveError::Kernel(error) => error,
+        error @ ArchiveError::Held => Error::Busy {
+            reason: error.to_string(),
+        },
+        error => Error::Unusable {
+            what: format!("{error}: {}", error.hint()),
+        },
+    }
+}
+
+/// Reads where an archive ends; nothing if there is none that can be read.
+fn through_of(repository: &Path) -> Option<Seq> {
+    if !repository.exists() {
+        return None;
+    }
+    let head = head_of(&Git::at(repository), repository).ok()??;
+    Some(head.through)
+}
+
+impl Archiver {
+    fn lag(&self, through: Seq) -> Result<Lag, ArchiveError> {
+        // Before there is a repository, nothing is noted of it.
+        let archive = id_of(self.repository()).or_else(|_| {
+            ArchiveId::parse("none").map_err(|rule| Error::invalid("archive", rule))
+        })?;
+        let asked = ArchiveLag { archive, through };
+        Ok(self.kernel().query(Actor::System, asked).wait()?.answer)
+    }
+
+    /// Returns the paths that are in quarantine.
+    pub(super) fn quarantined(&self, through: Seq) -> Result<BTreeSet<String>, ArchiveError> {
+        let lag = self.lag(through)?;
+        Ok(lag.quarantined.into_iter().map(|one| one.path).collect())
+    }
+
+    /// Makes the repository anew beside the old one, cut as that was, and puts it in its place.
+    fn rebuild_archive(&self) -> Result<Rebuilt, ArchiveError> {
+        let mut turn = lock(self.turn());
+        let old = match turn.take() {
+            Some(archive) => archive,
+            None => self.open()?,
+        };
+        let (id, path) = (old.id().clone(), self.repository().to_owned());
+        let aside = path.with_extension("git.rebuilt");
+        if aside.exists() {
+            let failed = ArchiveError::io("an unfinished rebuild cannot be removed");
+            std::fs::remove_dir_all(&aside).map_err(failed)?;
+        }
+        let mut fresh = old.beside(&aside)?;
+        let mut commits = 0;
+        let head = *self.kernel().head().borrow();
+        let mut cuts = self.cuts(&id, Seq::ZERO)?.into_iter();
+        while fresh.through() < head {
+            let after = fresh.through();
+            let next = loop {
+                match cuts.next() {
+                    Some(cut) if cut <= after => {}
+                    Some(cut) => break Some(cut),
+                    None => {
+                        let more = self.cuts(&id, after)?;
+                        if more.is_empty() {
+                            break None;
+                        }
+                        cuts = more.into_iter();
+                    }
+                }
+            };
+            let length = next.map_or(self.batch_max(), |next| next.get() - after.get());
+            let batch = self.piece(after, length)?;
+            if batch.events.is_empty() {
+                break;
+            }
+            self.commit(&mut fresh, &batch, render::files(&batch))?;
+            commits += 1;
+            fresh.repack()?;
+        }
+        let through = fresh.through();
+        let kept = put_in_place(&aside, &path)?;
+        drop((fresh, old));
+        *turn = None;
+        Ok(Rebuilt {
+            through,
+            commits,
+            old: Some(kept.display().to_string()),
+        })
+    }
+
+    fn cuts(&self, archive: &ArchiveId, after: Seq) -> Result<Vec<Seq>, ArchiveError> {
+        let asked = ArchiveCuts {
+            archive: archive.clone(),
+            after,
+            limit: CUTS,
+        };
+        Ok(self.kernel().query(Actor::System, asked).wait()?.answer)
+    }
+
+    /// Writes what is in quarantine, each in a commit of its own that goes no further than the last.
+    fn retry_quarantined(&self) -> Result<Retried, ArchiveError> {
+        let mut turn = lock(self.turn());
+        let archive = match &mut *turn {
+            Some(archive) => archive,
+            None => turn.insert(self.open()?),
+        };
+        let mut written = 0;
+        for one in self.lag(archive.through())?.quarantined {
+            let batch = self.piece(Seq::new(one.seq.get() - 1), 1)?;
+            let mut files = render::files(&batch);
+            files.retain(|file| file.path == one.path);
+            let through = archive.through();
+            let blob = &mut |sha256: &_| self.blob(sha256);
+            match archive.commit(&[], &files, through, blob) {
+                Ok(()) => {
+                    let freed =
+                        self.kernel()
+                            .archive_freed(archive.id().clone(), one.seq, one.path);
+                    freed.wait()?;
+                    written += 1;
+                }
+                Err(ArchiveError::File { path, reason, .. }) => {
+                    tracing::warn!(path, reason, "still not archived");
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        let left = self.lag(archive.through())?.quarantined_count;
+        Ok(Retried { written, left })
+    }
+}
+
+/// Puts a repository in the place of another, which is kept under a new name.
+fn put_in_place(fresh: &Path, path: &Path) -> Result<PathBuf, ArchiveError> {
+    let failed = || ArchiveError::io("the rebuilt archive cannot be put in its place");
+    let free = |number: &u32| !path.with_extension(format!("git.old-{number}")).exists();
+    let number = (1..).find(free).unwrap_or(0);
+    let kept = path.with_extension(format!("git.old-{number}"));
+    std::fs::rename(path, &kept).map_err(failed())?;
+    std::fs::rename(fresh, path).map_err(failed())?;
+    let parent = path.parent().unwrap_or(Path::new("."));
+    let parent = std::fs::File::open(parent).map_err(failed())?;
+    parent.sync_all().map_err(failed())?;
+    Ok(kept)
+}
