@@ -4,6 +4,7 @@ use clap::{CommandFactory as _, Parser, Subcommand};
 
 use crate::commands::{
     agent::AgentCommand,
+    archive::ArchiveCommand,
     ask_release::{AnswerRelease, AskRelease},
     backup::Backup,
     call::Call,
@@ -117,6 +118,9 @@ enum Command {
     Doctor(Doctor),
     /// Copy the database into a new, verified file.
     Backup(Backup),
+    /// The archive: the log as a Git repository that people can read.
+    #[command(subcommand)]
+    Archive(ArchiveCommand),
     /// Settings and where they come from.
     #[command(subcommand)]
     Config(ConfigCommand),
@@ -182,6 +186,7 @@ impl Cli {
             Command::Health(health) => health.run(&context()?),
             Command::Doctor(doctor) => doctor.run(&context()?),
             Command::Backup(backup) => backup.run(&context()?),
+            Command::Archive(archive) => archive.run(&context()?),
             Command::Config(config) => config.run(&context()?),
             Command::Completions(completions) => completions.run(),
             Command::Man(man) => man.run(),
