@@ -128,6 +128,7 @@ mod testing {
             gate
         }
 
+        /// Does what the test wants here.
         pub fn hit(&self, name: &'static str) -> Result<(), StoreError> {
             let action = match self.armed().get_mut(name) {
                 Some(armed) if armed.skip == 0 => armed.action.clone(),
