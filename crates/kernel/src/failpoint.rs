@@ -19,11 +19,6 @@ impl Failpoints {
 
     /// Does nothing in a product build.
     #[inline]
-    #[expect(
-        clippy::unused_self,
-        clippy::unnecessary_wraps,
-        reason = "the same shape as the testing build"
-    )]
     pub fn hit(&self, _name: &'static str) -> Result<(), StoreError> {
         Ok(())
     }
