@@ -4,6 +4,7 @@ use clap::{CommandFactory as _, Parser, Subcommand};
 
 use crate::commands::{
     agent::AgentCommand,
+    archive::ArchiveCommand,
     ask_release::{AnswerRelease, AskRelease},
     backup::Backup,
     call::Call,
@@ -123,6 +124,9 @@ enum Command {
     Restore(Restore),
     /// Move the workspace to PostgreSQL, or back; nothing may run meanwhile.
     Migrate(Migrate),
+    /// The archive: the log as a Git repository that people can read.
+    #[command(subcommand)]
+    Archive(ArchiveCommand),
     /// Settings and where they come from.
     #[command(subcommand)]
     Config(ConfigCommand),
@@ -190,6 +194,7 @@ impl Cli {
             Command::Backup(backup) => backup.run(&context()?),
             Command::Restore(restore) => restore.run(&context()?),
             Command::Migrate(migrate) => migrate.run(&context()?),
+            Command::Archive(archive) => archive.run(&context()?),
             Command::Config(config) => config.run(&context()?),
             Command::Completions(completions) => completions.run(),
             Command::Man(man) => man.run(),

@@ -6,9 +6,12 @@ mod password;
 mod values;
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use comity_domain::limits::BATCH_MAX_POSTGRES;
+use comity_kernel::datadir::DataDir;
 use comity_kernel::{Error, Options};
+use comity_server::archiving::Archiving;
 use toml::{Table, Value};
 
 use self::keys::{KEYS, Key, Origin};
@@ -100,6 +103,18 @@ impl Config {
         })
     }
 
+    /// Returns how the archive of a data directory is written, unless it is switched off.
+    pub(crate) fn archiving(&self, data: &DataDir) -> Option<Archiving> {
+        let archive = &self.values.archive;
+        if !archive.enabled {
+            return None;
+        }
+        let mut archiving = Archiving::of(data);
+        archiving.place.batch_max = archive.batch_max;
+        archiving.interval = Duration::from_micros(archive.interval.us.unsigned_abs());
+        Some(archiving)
+    }
+
     /// Returns how long a lease lasts when nobody says.
     pub(crate) const fn lease_ttl_us(&self) -> i64 {
         self.values.leases.default_ttl.us
@@ -146,6 +161,7 @@ impl Config {
     /// Reads a variable's text as the kind of value that is there.
     fn as_given(&self, key: &Key, text: &str) -> Value {
         match key.of(&self.table) {
+            Some(Value::Boolean(_)) => text.parse().map_or_else(|_| text.into(), Value::Boolean),
             Some(Value::Integer(_)) => text.parse().map_or_else(|_| text.into(), Value::Integer),
             Some(Value::Array(_)) => {
                 let parts = text

@@ -5,6 +5,8 @@
     reason = "a test that cannot go on has failed"
 )]
 
+#[path = "suite/archive.rs"]
+mod archive;
 #[path = "suite/commands.rs"]
 mod commands;
 #[path = "suite/doors.rs"]

@@ -119,6 +119,16 @@ pub const PRESENCE_FLUSH_US: i64 = 10_000_000;
 pub const PRESENCE_FLUSH_MAX: usize = 1_000;
 /// Agents whose presence is kept in memory.
 pub const PRESENCE_MAX: usize = 100_000;
+/// Events in one commit of the archive at most, when nobody says.
+pub const ARCHIVE_BATCH_DEFAULT: i64 = 500;
+/// The most events that may be asked for in one commit.
+pub const ARCHIVE_BATCH_MAX: i64 = 10_000;
+/// How long the archive gathers before it commits, when nobody says.
+pub const ARCHIVE_INTERVAL_MS_DEFAULT: i64 = 200;
+/// The longest the archive may be told to gather: well below what counts as falling behind.
+pub const ARCHIVE_INTERVAL_US_MAX: i64 = 30 * 1_000_000;
+/// How old an event may be that is not archived before the archive counts as behind.
+pub const ARCHIVE_LAG_US_MAX: i64 = 60 * 1_000_000;
 /// The grace before a silent holder may be forced, when the project does not say.
 pub const GRACE_US_DEFAULT: i64 = 15 * 60 * 1_000_000;
 /// The longest grace a project may set.

@@ -85,6 +85,16 @@ impl DataDir {
         self.path.join("comity.db")
     }
 
+    /// Returns where the archive lies.
+    pub fn archive(&self) -> PathBuf {
+        self.path.join("archive.git")
+    }
+
+    /// Returns the lock of whoever writes the archive.
+    pub fn archive_lock(&self) -> PathBuf {
+        self.path.join("archive.lock")
+    }
+
     /// Returns where copies are kept, making the directory if it is not there.
     pub fn backups(&self) -> Result<PathBuf, Error> {
         let backups = self.path.join("backups");

@@ -2,7 +2,10 @@
 
 use std::time::Duration;
 
+use comity_domain::limits::ARCHIVE_LAG_US_MAX;
+use comity_domain::{Seq, Timestamp};
 use comity_kernel::Actor;
+use comity_kernel::archive::{ArchiveState, ArchiveStatus};
 use comity_kernel::page::Limit;
 use comity_kernel::project::ListProjects;
 use serde::Serialize;
@@ -44,6 +47,24 @@ pub struct Probed {
     pub status: Status,
     /// What was found.
     pub detail: String,
+    /// How the archive stands, where that is what was probed.
+    #[serde(flatten, skip_serializing_if = "Option::is_none")]
+    pub archive: Option<Archived>,
+}
+
+/// How the archive stands.
+#[derive(Clone, Debug, Serialize)]
+pub struct Archived {
+    /// What it is doing.
+    pub state: ArchiveState,
+    /// The last event that is in it.
+    pub through: Seq,
+    /// How many events are not in it yet.
+    pub lag: i64,
+    /// How old the oldest of them is.
+    pub age_ms: Option<i64>,
+    /// Since when it is not doing well.
+    pub degraded_since: Option<Timestamp>,
 }
 
 /// Writes, reads, and looks at what both need.
@@ -54,6 +75,7 @@ pub async fn probe(server: &Server) -> Health {
         read(server).await,
         descriptors(),
         git().await,
+        archive(server).await,
     ];
     Health {
         status: checks
@@ -136,6 +158,54 @@ async fn git() -> Probed {
     )
 }
 
+/// Asks how the archive stands. Requests do not need it, so it never is worse than degraded.
+async fn archive(server: &Server) -> Probed {
+    let asked = archive_status(server).await;
+    let status = match asked {
+        Ok(status) => status,
+        Err(reason) => return judged("archive", Status::Degraded, Err(reason)),
+    };
+    let now = server.ambient.clock.read(None).wall;
+    let age_us = status
+        .oldest_at
+        .map(|at| (now.micros() - at.micros()).max(0));
+    let late = age_us.is_some_and(|age_us| age_us > ARCHIVE_LAG_US_MAX);
+    let lag = status.lag;
+    let found = match status.state {
+        ArchiveState::Degraded | ArchiveState::Stopped => Err(status.detail),
+        ArchiveState::Following | ArchiveState::Resting if late => {
+            let seconds = age_us.unwrap_or_default() / 1_000_000;
+            Err(format!(
+                "{lag} events behind; the oldest waits for {seconds} s"
+            ))
+        }
+        ArchiveState::Following | ArchiveState::Resting => Ok(format!("{lag} events behind")),
+        ArchiveState::Off => Ok(status.detail),
+    };
+    let archive = Archived {
+        state: status.state,
+        through: status.through,
+        lag,
+        age_ms: age_us.map(|age_us| age_us / 1_000),
+        degraded_since: status.degraded_since,
+    };
+    Probed {
+        archive: Some(archive),
+        ..judged("archive", Status::Degraded, found)
+    }
+}
+
+/// Asks how the archive stands, but not for long.
+pub(crate) async fn archive_status(server: &Server) -> Result<ArchiveStatus, String> {
+    let archive = std::sync::Arc::clone(&server.archive);
+    let asked = tokio::task::spawn_blocking(move || archive.status());
+    match tokio::time::timeout(PATIENCE, asked).await {
+        Ok(Ok(status)) => status.map_err(|error| error.to_string()),
+        Ok(Err(error)) => Err(error.to_string()),
+        Err(_) => Err("the archive does not answer".to_owned()),
+    }
+}
+
 fn judged(name: &'static str, otherwise: Status, found: Result<String, String>) -> Probed {
     let (status, detail) = match found {
         Ok(detail) => (Status::Ok, detail),
@@ -145,5 +215,6 @@ fn judged(name: &'static str, otherwise: Status, found: Result<String, String>) 
         name,
         status,
         detail,
+        archive: None,
     }
 }

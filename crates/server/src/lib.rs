@@ -2,8 +2,9 @@
 //!
 //! There is no SQL here. `http` is the route table on one page, `connection` how callers get in,
 //! `socket` the door for this machine's owner, `feed` what is told live, `health` the live probe,
-//! `upkeep` what a server does every few seconds.
+//! `upkeep` what a server does every few seconds, `archiving` how the log gets into Git.
 
+pub mod archiving;
 mod connection;
 mod feed;
 pub mod health;
@@ -28,8 +29,9 @@ use comity_kernel::operation::{Operation, Outcome, Pace};
 use comity_kernel::{Caller, Error, Kernel};
 use serde_json::Value;
 use tokio::net::{TcpListener, UnixListener};
-use tokio::sync::{Semaphore, SemaphorePermit};
+use tokio::sync::{Semaphore, SemaphorePermit, watch};
 
+use crate::archiving::{Archive, Archiving};
 use crate::feed::Hub;
 use crate::known::Known;
 use crate::metrics::Metrics;
@@ -57,6 +59,8 @@ pub struct Settings {
     pub connections_max: usize,
     /// Where tokens are kept that are made through MCP.
     pub data: Option<DataDir>,
+    /// How the archive is written; without it there is none.
+    pub archive: Option<Archiving>,
 }
 
 impl Default for Settings {
@@ -68,6 +72,7 @@ impl Default for Settings {
             requests_at_once: 512,
             connections_max: 4_096,
             data: None,
+            archive: None,
         }
     }
 }
@@ -111,6 +116,7 @@ pub struct Server {
     rates: Arc<Rates<Credential>>,
     strangers: Arc<Rates<Option<IpAddr>>>,
     ambient: Ambient,
+    archive: Arc<Archive>,
     /// The turn of whoever probes: a crowd of askers must not become a crowd of writes.
     probing: Arc<tokio::sync::Mutex<()>>,
 }
@@ -119,8 +125,11 @@ impl Server {
     /// Stands a server around a kernel.
     pub fn new(kernel: Arc<Kernel>, settings: Settings) -> Self {
         let rates = Rates::new(settings.requests_per_second, settings.requests_burst);
+        let ambient = Ambient::system();
+        let archive = Archive::open(&kernel, settings.archive.as_ref(), &ambient);
         Self {
             kernel,
+            archive: Arc::new(archive),
             turns: Arc::new(Semaphore::new(settings.requests_at_once)),
             settings: Arc::new(settings),
             patience: Patience::default(),
@@ -129,7 +138,7 @@ impl Server {
             feeds: Arc::default(),
             rates: Arc::new(rates),
             strangers: Arc::new(Rates::new(STRANGERS_PER_SECOND, STRANGERS_BURST)),
-            ambient: Ambient::system(),
+            ambient,
             probing: Arc::default(),
         }
     }
@@ -189,6 +198,8 @@ impl Server {
         let upkeep = tokio::spawn(upkeep::run(Arc::clone(&self.kernel)));
         let (kernel, feeds) = (Arc::clone(&self.kernel), Arc::clone(&self.feeds));
         let tail = tokio::spawn(feed::tail(Arc::clone(&kernel), Arc::clone(&feeds)));
+        let (stop_archiving, stopped) = watch::channel(false);
+        let archiving = tokio::spawn(self.archive.follow(kernel.head(), stopped));
         let connections_max = connection::within_descriptors(self.settings.connections_max);
         let (metrics, patience) = (Arc::clone(&self.metrics), self.patience);
         let routes = http::routes(self, hosts);
@@ -200,10 +211,13 @@ impl Server {
             }
             kernel.end_waits();
             feeds.end();
+            stop_archiving.send_replace(true);
         };
         doors.keep_open(listener, socket, ends).await;
         // They were told to end when the doors closed; what is left takes no answer.
         let _ = tokio::time::timeout(FEEDS_END, feeds.ended()).await;
+        // It has had its second since the doors began to close.
+        let _ = archiving.await;
         tail.abort();
         upkeep.abort();
         Ok(())

@@ -44,6 +44,8 @@ pub(crate) struct Gauges {
     pub(crate) streams: usize,
     pub(crate) descriptors: Option<u64>,
     pub(crate) resident_bytes: Option<u64>,
+    /// How many events are not archived, and the last that is; nothing where there is no archive.
+    pub(crate) archive: Option<(i64, i64)>,
 }
 
 impl Metrics {
@@ -101,6 +103,10 @@ impl Metrics {
         }
         if let Some(bytes) = gauges.resident_bytes {
             single(&mut text, "process_resident_memory_bytes", "gauge", bytes);
+        }
+        if let Some((lag, through)) = gauges.archive {
+            single(&mut text, "comity_archive_lag_events", "gauge", lag);
+            single(&mut text, "comity_archive_through_seq", "gauge", through);
         }
         self.render_requests(&mut text);
         self.render_latency(&mut text);
@@ -170,10 +176,13 @@ mod tests {
             streams: 3,
             descriptors: Some(9),
             resident_bytes: None,
+            archive: Some((4, 3)),
         });
         drop(open);
         for line in [
             "comity_log_head_seq 7",
+            "comity_archive_lag_events 4",
+            "comity_archive_through_seq 3",
             "comity_connections 1",
             "comity_streams 3",
             "comity_requests_total{operation=\"orient\",status=\"200\"} 1",

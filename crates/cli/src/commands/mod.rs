@@ -1,6 +1,7 @@
 //! One file per command; each translates and delegates.
 
 pub(crate) mod agent;
+pub(crate) mod archive;
 pub(crate) mod ask_release;
 pub(crate) mod backup;
 pub(crate) mod call;

@@ -52,7 +52,6 @@ impl Serve {
         let owned = Embedded::alone(&data, &context.config)?;
         let token = ensure_operator_token(&owned.kernel, &data)?;
         let (kernel, _hold) = owned.into_parts();
-        let kernel = Arc::new(kernel);
         kernel.check_in_background();
         let gave_up = kernel.gave_up();
         let server = Server::new(Arc::clone(&kernel), settings(&context.config, &data));
@@ -87,6 +86,7 @@ fn settings(config: &Config, data: &DataDir) -> Settings {
         requests_at_once: limits.requests_at_once,
         connections_max: limits.connections_max,
         data: Some(data.clone()),
+        archive: config.archiving(data),
     }
 }
 

@@ -32,6 +32,9 @@ keys! {
     limits.connections_max, "COMITY_LIMITS_CONNECTIONS_MAX";
     leases.default_ttl, "COMITY_LEASES_DEFAULT_TTL";
     leases.grace, "COMITY_LEASES_GRACE";
+    archive.enabled, "COMITY_ARCHIVE_ENABLED";
+    archive.batch_max, "COMITY_ARCHIVE_BATCH_MAX";
+    archive.interval, "COMITY_ARCHIVE_INTERVAL";
     writer.queue_max, "COMITY_WRITER_QUEUE_MAX";
     writer.batch_max, "COMITY_WRITER_BATCH_MAX";
     readers.threads, "COMITY_READERS_THREADS";

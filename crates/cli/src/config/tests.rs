@@ -50,6 +50,15 @@ fn a_value_that_does_not_fit_is_refused_by_its_name() {
             "[leases]\ngrace = \"200h\"\n",
             "`leases.grace`: must be at most 7 days",
         ),
+        (
+            "[archive]\nbatch_max = 0\n",
+            "`archive.batch_max`: must be between 1 and 10000",
+        ),
+        (
+            "[archive]\ninterval = \"1m\"\n",
+            "`archive.interval`: must be at most 30s",
+        ),
+        ("[archive]\nenabled = \"yes\"\n", "`archive.enabled`"),
         ("[server]\naddr = \n", "line 2"),
     ] {
         let said = refusal(text);
@@ -102,4 +111,22 @@ fn postgres_has_a_batch_of_its_own_unless_told() {
     let url = "[server]\ndatabase = \"postgres://db/x\"\n";
     assert_eq!(batch(url), BATCH_MAX_POSTGRES);
     assert_eq!(batch(&format!("{url}[writer]\nbatch_max = 7\n")), 7);
+}
+
+#[test]
+fn the_archive_lies_in_the_data_directory_unless_it_is_switched_off() {
+    let directory = tempfile::tempdir().unwrap();
+    let data = DataDir::open(&directory.path().join("data")).unwrap();
+    let archiving = |text: &str| load(text).unwrap().archiving(&data);
+    assert!(archiving("[archive]\nenabled = false\n").is_none());
+    let usual = archiving("").unwrap();
+    assert_eq!(usual.place.repository, data.path().join("archive.git"));
+    assert_eq!(usual.place.lock, data.path().join("archive.lock"));
+    assert_eq!(usual.place.batch_max, 500);
+    assert_eq!(usual.interval, Duration::from_millis(200));
+    let slow = archiving("[archive]\ninterval = \"2s\"\nbatch_max = 7\n").unwrap();
+    assert_eq!(
+        (slow.interval, slow.place.batch_max),
+        (Duration::from_secs(2), 7)
+    );
 }

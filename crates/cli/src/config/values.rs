@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 
 use comity_domain::Span;
 use comity_domain::limits::{
+    ARCHIVE_BATCH_DEFAULT, ARCHIVE_BATCH_MAX, ARCHIVE_INTERVAL_MS_DEFAULT, ARCHIVE_INTERVAL_US_MAX,
     BATCH_MAX, GRACE_US_DEFAULT, GRACE_US_MAX, QUEUE_MAX, READER_THREADS, TTL_US_DEFAULT,
     TTL_US_MAX, TTL_US_MIN,
 };
@@ -19,6 +20,7 @@ pub(crate) struct Values {
     pub(crate) server: Server,
     pub(crate) limits: Limits,
     pub(super) leases: Leases,
+    pub(super) archive: Archive,
     pub(super) writer: Writer,
     pub(super) readers: Readers,
 }
@@ -85,6 +87,22 @@ impl Term {
             us: minutes * 60_000_000,
         }
     }
+
+    fn millis(millis: i64) -> Self {
+        Self {
+            text: format!("{millis}ms"),
+            us: millis * 1_000,
+        }
+    }
+}
+
+/// How the archive is written.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Archive {
+    pub(super) enabled: bool,
+    pub(super) batch_max: i64,
+    pub(super) interval: Term,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -119,6 +137,11 @@ impl Default for Values {
                 default_ttl: Term::minutes(TTL_US_DEFAULT / 60_000_000),
                 grace: Term::minutes(GRACE_US_DEFAULT / 60_000_000),
             },
+            archive: Archive {
+                enabled: true,
+                batch_max: ARCHIVE_BATCH_DEFAULT,
+                interval: Term::millis(ARCHIVE_INTERVAL_MS_DEFAULT),
+            },
             writer: Writer {
                 queue_max: QUEUE_MAX,
                 batch_max: BATCH_MAX,
@@ -139,7 +162,13 @@ impl Values {
         if !(TTL_US_MIN..=TTL_US_MAX).contains(&self.leases.default_ttl.us) {
             return Some("must be between 1s and 24h");
         }
-        (self.leases.grace.us > GRACE_US_MAX).then_some("must be at most 7 days")
+        if self.leases.grace.us > GRACE_US_MAX {
+            return Some("must be at most 7 days");
+        }
+        if !(1..=ARCHIVE_BATCH_MAX).contains(&self.archive.batch_max) {
+            return Some("must be between 1 and 10000");
+        }
+        (self.archive.interval.us > ARCHIVE_INTERVAL_US_MAX).then_some("must be at most 30s")
     }
 
     /// Tells whether some limit would let nothing through.

@@ -1,20 +1,29 @@
 //! The kernel in this process, with the right to its data directory.
 
+use std::sync::Arc;
+
+use comity_archive::store::must_not_be_behind;
+use comity_domain::Seq;
 use comity_kernel::actor::{Actor, Caller};
 use comity_kernel::ambient::Ambient;
 use comity_kernel::datadir::{DataDir, Hold};
 use comity_kernel::operation::{Operation, with_secret};
 use comity_kernel::options::Sharing;
 use comity_kernel::{Error, Kernel};
+use comity_server::archiving::Off;
 use serde_json::{Value, json};
 
+use super::resting::{Resting, not_archived};
 use super::tags::Tags;
 use crate::config::Config;
+use crate::failure::Failure;
 use crate::who::Who;
 
 /// A kernel with the right to its data directory.
 pub(crate) struct Embedded {
-    pub(crate) kernel: Kernel,
+    pub(crate) kernel: Arc<Kernel>,
+    /// Whoever answers for the archive, unless it is switched off or a server's.
+    archive: Option<Arc<Resting>>,
     hold: Hold,
 }
 
@@ -25,25 +34,41 @@ impl Embedded {
         options.backups = Some(data.backups()?);
         options.sharing = Sharing::Shared;
         options.readers = 1;
+        let kernel = Arc::new(Kernel::open(options)?);
+        let archive = config.archiving(data).map(|archiving| {
+            Arc::new(Resting {
+                kernel: Arc::downgrade(&kernel),
+                place: archiving.place,
+            })
+        });
+        kernel.attach(match &archive {
+            Some(resting) => Arc::<Resting>::clone(resting),
+            None => Arc::new(Off),
+        });
         Ok(Self {
-            kernel: Kernel::open(options)?,
+            kernel,
+            archive,
             hold,
         })
     }
 
-    /// Opens the kernel for a server, alone on its data directory.
+    /// Opens the kernel for a server, alone on its data directory, unless the database lost its end.
     pub(crate) fn alone(data: &DataDir, config: &Config) -> Result<Self, Error> {
         let hold = data.hold_for_server()?;
         let mut options = config.options(data.database())?;
         options.backups = Some(data.backups()?);
+        let kernel = Kernel::open(options)?;
+        let database = *kernel.head().borrow();
+        must_not_be_behind(&data.archive(), kernel.epoch(), database)?;
         Ok(Self {
-            kernel: Kernel::open(options)?,
+            kernel: Arc::new(kernel),
+            archive: None,
             hold,
         })
     }
 
     /// Gives up the kernel and the right to its directory, which must outlive it.
-    pub(crate) fn into_parts(self) -> (Kernel, Hold) {
+    pub(crate) fn into_parts(self) -> (Arc<Kernel>, Hold) {
         (self.kernel, self.hold)
     }
 
@@ -70,6 +95,24 @@ impl Embedded {
             Some(issued) => with_secret(outcome.answer, &issued.secret.reveal()),
             None => outcome.answer,
         })
+    }
+
+    /// Archives everything there is; after each piece `goes_on` is told how far it is.
+    pub(super) fn archive(
+        &self,
+        mut goes_on: impl FnMut(Seq) -> Result<(), Failure>,
+    ) -> Result<(), Failure> {
+        let Some(resting) = &self.archive else {
+            return Err(Off::refusal().into());
+        };
+        let archiver = resting.archiver()?;
+        loop {
+            let cut = archiver.step().map_err(not_archived)?;
+            if !cut.more {
+                return Ok(());
+            }
+            goes_on(cut.through)?;
+        }
     }
 
     /// Probes as a server's `/health` does, as far as there is something without a server.

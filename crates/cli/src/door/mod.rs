@@ -2,7 +2,7 @@
 //!
 //! `open` decides between them. `embedded` opens the kernel in this process, `served` speaks HTTP
 //! to an `address`, `request` writes a request from what the registry says of an operation, `carry`
-//! sends it, `content` is its body, and `tags` are what calls carry beside it. `remember` keeps an
+//! sends it, `content` is its body, `resting` answers for an archive that no server writes, and `tags` are what calls carry beside it. `remember` keeps an
 //! agent's file of leases in step with the answers.
 
 mod address;
@@ -12,6 +12,7 @@ mod embedded;
 mod open;
 mod remember;
 mod request;
+mod resting;
 mod served;
 mod tags;
 

@@ -2,6 +2,7 @@
 
 use std::time::{Duration, Instant};
 
+use comity_domain::Seq;
 use comity_domain::limits::WAIT_US_MAX;
 use comity_kernel::Error;
 use comity_kernel::datadir::DataDir;
@@ -103,6 +104,18 @@ impl Door {
                 Way::Served(served) => served.health(who).await,
             }
         })
+    }
+
+    /// Archives everything there is, where no server does; after each piece `goes_on` is told how
+    /// far it is.
+    pub(crate) fn archive(
+        &self,
+        goes_on: impl FnMut(Seq) -> Result<(), Failure>,
+    ) -> Result<(), Failure> {
+        match &self.way {
+            Way::Embedded(embedded) => embedded.archive(goes_on),
+            Way::Served(_) => Ok(()),
+        }
     }
 
     /// Names the server that is called; without one, nothing.

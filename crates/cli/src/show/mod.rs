@@ -1,6 +1,7 @@
-//! What people see: tables, entities, messages, leases, times, and text that cannot harm a terminal.
+//! What people see: tables, entities, messages, leases, the archive, times, and text that cannot harm a terminal.
 
 mod ago;
+pub(crate) mod archive;
 mod conversation;
 mod field;
 mod harmless;

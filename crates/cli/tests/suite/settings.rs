@@ -38,6 +38,8 @@ fn flags_win_over_the_environment_over_the_file_over_defaults() {
         ("COMITY_DATABASE_URL", "postgres://b:canary@variable/x"),
         ("COMITY_SERVER_ALLOWED_HOSTS", "one, two"),
         ("COMITY_READERS_THREADS", "3"),
+        ("COMITY_ARCHIVE_ENABLED", "false"),
+        ("COMITY_ARCHIVE_INTERVAL", "1s"),
     ];
     let explained = explain(&place, &[], &variables);
     assert_eq!(explained["server.addr"]["value"], "127.0.0.1:2");
@@ -47,6 +49,9 @@ fn flags_win_over_the_environment_over_the_file_over_defaults() {
         json!(["one", "two"])
     );
     assert_eq!(explained["readers.threads"]["value"], 3);
+    assert_eq!(explained["archive.enabled"]["value"], false);
+    assert_eq!(explained["archive.interval"]["value"], "1s");
+    assert_eq!(explained["archive.batch_max"]["value"], 500);
     let flag = ["--database", "postgres://c:canary@flag/x"];
     let explained = explain(&place, &flag, &variables);
     assert_eq!(

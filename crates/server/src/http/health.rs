@@ -5,13 +5,14 @@ use axum::extract::State;
 use axum::http::header::{AUTHORIZATION, CONTENT_TYPE};
 use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::response::{IntoResponse as _, Response};
+use comity_kernel::archive::ArchiveState;
 use comity_kernel::{Actor, Error};
 use serde_json::json;
 
 use super::answer::{Refusal, json};
 use super::{Peer, credential};
 use crate::Server;
-use crate::health::{Status, probe};
+use crate::health::{Status, archive_status, probe};
 use crate::metrics::Gauges;
 
 /// Probes, and tells what was found.
@@ -49,7 +50,7 @@ pub(super) async fn metrics(
         Err(error) => return Refusal(error).into_response(),
     };
     let text = match known {
-        Some(_) => server.metrics.render(&gauges(&server)),
+        Some(_) => server.metrics.render(&gauges(&server).await),
         None => "# TYPE comity_up gauge\ncomity_up 1\n".to_owned(),
     };
     let mut response = text.into_response();
@@ -66,12 +67,17 @@ async fn look(server: &Server, peer: Peer, headers: &HeaderMap) -> Result<Option
     credential::identify(server, peer, headers).await.map(Some)
 }
 
-fn gauges(server: &Server) -> Gauges {
+async fn gauges(server: &Server) -> Gauges {
     let (waiting_writes, waiting_reads) = server.kernel.waiting();
     let resident_pages = std::fs::read_to_string("/proc/self/statm")
         .ok()
         .and_then(|text| text.split(' ').nth(1)?.parse::<u64>().ok());
+    let archive = match archive_status(server).await {
+        Ok(status) if status.state != ArchiveState::Off => Some((status.lag, status.through.get())),
+        _ => None,
+    };
     Gauges {
+        archive,
         head: server.kernel.head().borrow().get(),
         waiting_writes,
         waiting_reads,

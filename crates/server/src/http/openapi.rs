@@ -237,7 +237,16 @@ fn health() -> Value {
     let check = json!({
         "type": "object",
         "required": ["name", "status", "detail"],
-        "properties": { "name": { "type": "string" }, "status": status, "detail": { "type": "string" } },
+        "properties": {
+            "name": { "type": "string" },
+            "status": status,
+            "detail": { "type": "string" },
+            "state": { "type": "string", "description": "What the archive is doing." },
+            "through": { "type": "integer", "description": "The last event that is archived." },
+            "lag": { "type": "integer", "description": "How many events are not archived yet." },
+            "age_ms": { "type": ["integer", "null"], "description": "How old the oldest of them is." },
+            "degraded_since": { "type": ["string", "null"], "format": "date-time" },
+        },
     });
     let schema = json!({
         "type": "object",

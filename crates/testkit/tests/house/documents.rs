@@ -113,6 +113,7 @@ fn links_between_documents_lead_somewhere() {
         "CONTRIBUTING.md",
         "CHANGELOG.md",
         "docs/glossary.md",
+        "docs/archive.md",
         "docs/errors.md",
         "docs/guarantees.md",
         "docs/adding-a-command.md",

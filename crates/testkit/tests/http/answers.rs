@@ -8,14 +8,17 @@ use comity_testkit::served::{Answer, Call};
 use comity_testkit::{Engine, Kit, both_engines};
 use serde_json::{Value, json};
 
+use crate::archive::archive_of;
 use crate::town::{Belongings, Held, Town};
 
-/// A town whose kernel has a place for copies on either engine.
+/// A town whose kernel has a place for copies on either engine, and an archive.
 fn town_with_backups(engine: Engine) -> (Town, tempfile::TempDir) {
     let backups = tempfile::tempdir().unwrap();
     let place = backups.path().to_owned();
     let kit = Kit::with(engine, |options| options.backups = Some(place));
-    (Town::around(kit, |_, _| {}), backups)
+    let archive = archive_of(&kit);
+    let town = Town::around(kit, |settings, _| settings.archive = Some(archive));
+    (town, backups)
 }
 
 /// A request line and a body of every operation that succeed, in an order that works.
@@ -71,6 +74,10 @@ fn one_of_each(town: &Town) -> Vec<(&'static str, String, Value)> {
         ("retire_agent", "DELETE /api/agents/{id}", json!({})),
         ("doctor", "POST /api/doctor", json!({})),
         ("backup", "POST /api/backup", json!({})),
+        ("archive_status", "GET /api/archive", json!({})),
+        ("archive_verify", "POST /api/archive/verify", json!({})),
+        ("archive_rebuild", "POST /api/archive/rebuild", json!({})),
+        ("archive_retry", "POST /api/archive/retry", json!({})),
     ]
     .map(|(name, request, body)| (name, line(request), body));
     let (mail, leases) = (mail_of_each(&blues), leases_of_each(&blues));
@@ -365,8 +372,11 @@ fn must_have_its_number(town: &Town, name: &str, answer: &Value) {
     let operation = comity_kernel::operation::find(name).unwrap();
     let (seq, as_of) = (answer["seq"].as_i64(), answer["as_of_seq"].as_i64());
     match (name, operation.effect) {
-        // A copy is beside the log.
-        ("backup", _) => assert_eq!((seq, as_of), (None, None), "{answer}"),
+        // A copy and the archive are beside the log.
+        (
+            "backup" | "archive_status" | "archive_verify" | "archive_rebuild" | "archive_retry",
+            _,
+        ) => assert_eq!((seq, as_of), (None, None), "{answer}"),
         ("doctor", _) => assert_eq!(seq, Some(head), "{answer}"),
         // A sign of life is off the log: nothing has a place in it.
         ("heartbeat", _) | (_, Effect::Reads) => assert_eq!((seq, as_of), (None, Some(head))),

@@ -5,6 +5,7 @@
 //! kernel is asked; SQLite alone stands behind it.
 
 mod answers;
+mod archive;
 mod bodies;
 mod crowd;
 mod descriptors;

@@ -279,6 +279,7 @@ both_engines! {
 }
 
 /// Fails unless it was done, or it is a copy of a server's database: PostgreSQL has its own tools.
+/// Of the archive whoever writes it answers, and here is nobody.
 fn must_answer_unless_unusable(
     engine: Engine,
     operation: &Operation,
@@ -288,6 +289,7 @@ fn must_answer_unless_unusable(
         Err(Error::Unusable { .. }) if operation.name == "backup" => {
             assert_eq!(engine, Engine::Postgres);
         }
+        Err(Error::Unusable { .. }) if operation.name.starts_with("archive_") => {}
         answer => assert!(answer.is_ok(), "{}: {answer:?}", operation.name),
     }
 }

@@ -59,7 +59,8 @@ pub(crate) fn sample(operation: &Operation, subject: &Subject) -> Value {
             "name": "CanaryNew", "program": "p", "model": "m", "task": "t",
             "capabilities": ["c"], "metadata": { "k": 1 }, "rights": [], "contact_policy": "open",
         })),
-        "orient" | "doctor" => json!({}),
+        "orient" | "doctor" | "archive_status" | "archive_verify" | "archive_rebuild"
+        | "archive_retry" => json!({}),
         "list_agents" => about(json!({
             "active_within": "1h", "capability": "c", "limit": 5, "after": "0",
         })),
@@ -261,8 +262,8 @@ fn wrong_word(field: &str) -> Option<Vec<Value>> {
         "answer" => "Approve",
         "mode" => "Shared",
         "state" => "All",
-        "exclusive" | "include_own" | "if_not_conflict" => "true",
-        "case_insensitive" | "ack_required" | "unread" | "ack_pending" => "true",
+        "exclusive" | "include_own" | "if_not_conflict" | "case_insensitive" | "ack_required"
+        | "unread" | "ack_pending" => "true",
         _ => return None,
     };
     let texts = [capital, "", "root", "agent", "no"].map(Value::from);

@@ -1,0 +1,60 @@
+//! The archive without a server: nobody follows the log, but whoever asks is answered.
+
+use std::sync::{Arc, Weak};
+
+use comity_archive::store::{ArchiveError, Archiver, Settings};
+use comity_kernel::ambient::Ambient;
+use comity_kernel::archive::{ArchiveStatus, Archivist, Rebuilt, Retried, Verified};
+use comity_kernel::{Error, Kernel};
+
+use crate::failure::Failure;
+
+/// Answers for an archive that nobody writes; each question opens it anew.
+///
+/// It must not keep the kernel alive, which keeps it.
+pub(super) struct Resting {
+    pub(super) kernel: Weak<Kernel>,
+    pub(super) place: Settings,
+}
+
+impl Resting {
+    pub(super) fn archiver(&self) -> Result<Archiver, Error> {
+        let kernel: Arc<Kernel> = self.kernel.upgrade().ok_or_else(|| Error::Unusable {
+            what: "the database is closed".to_owned(),
+        })?;
+        let place = self.place.clone();
+        Ok(Archiver::new(kernel, Ambient::system(), place))
+    }
+}
+
+impl Archivist for Resting {
+    fn status(&self) -> Result<ArchiveStatus, Error> {
+        self.archiver()?.status()
+    }
+
+    fn verify(&self) -> Result<Verified, Error> {
+        self.archiver()?.verify()
+    }
+
+    fn rebuild(&self) -> Result<Rebuilt, Error> {
+        self.archiver()?.rebuild()
+    }
+
+    fn retry(&self) -> Result<Retried, Error> {
+        self.archiver()?.retry()
+    }
+}
+
+/// Says why nothing was archived, and what to do about it.
+pub(super) fn not_archived(error: ArchiveError) -> Failure {
+    match error {
+        ArchiveError::Kernel(error) => error.into(),
+        ArchiveError::Ahead { archive, database } => {
+            Error::BehindArchive { archive, database }.into()
+        }
+        error => {
+            let hint = error.hint().to_owned();
+            Failure::unusable(error.to_string()).advised(Some(hint))
+        }
+    }
+}

@@ -1,0 +1,248 @@
+//! The archive from the command line, with a server and without one.
+
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use crate::place::{Place, answer};
+
+/// A place with some events in its log.
+fn with_events() -> Place {
+    let place = Place::new();
+    place.ask("join --name Blue --operator").unwrap();
+    place.ask("join --name Red --operator").unwrap();
+    let send = [
+        "mail",
+        "send",
+        "Red",
+        "--as",
+        "Blue",
+        "--subject",
+        "Ready to merge",
+        "--body",
+        "Please look.",
+    ];
+    place.json(&send).unwrap();
+    place
+}
+
+fn repository(place: &Place) -> PathBuf {
+    place.data().join("archive.git")
+}
+
+fn files(repository: &Path) -> String {
+    let listed = Command::new("git")
+        .arg("-C")
+        .arg(repository)
+        .args(["ls-tree", "-r", "--name-only", "main"])
+        .output()
+        .unwrap();
+    String::from_utf8(listed.stdout).unwrap()
+}
+
+fn said(place: &Place, line: &str) -> String {
+    let words: Vec<_> = line.split_whitespace().collect();
+    let output = place.run(&words);
+    assert!(output.status.success(), "{line}: {output:?}");
+    String::from_utf8(output.stdout).unwrap()
+}
+
+#[test]
+fn without_a_server_it_rests_until_it_is_synced() {
+    let place = with_events();
+    let before = place.ask("archive status --operator").unwrap();
+    assert_eq!(
+        (&before["state"], &before["through"]),
+        (&json!("resting"), &json!(0))
+    );
+    let lag = before["lag"].as_i64().unwrap();
+    assert!(lag > 2, "{before}");
+    let told = said(&place, "archive status --operator");
+    assert!(
+        told.starts_with("state       resting; no server runs\nthrough     event 0\n"),
+        "{told}"
+    );
+    assert!(
+        told.contains("next        `comity archive sync`, or `comity serve`"),
+        "{told}"
+    );
+    assert!(!repository(&place).exists(), "asking makes nothing");
+    let synced = place.ask("archive sync --operator").unwrap();
+    assert_eq!(
+        (&synced["lag"], &synced["through"]),
+        (&json!(0), &json!(lag))
+    );
+    let files = files(&repository(&place));
+    assert!(
+        files
+            .lines()
+            .any(|file| file.ends_with("-ready-to-merge.md")),
+        "{files}"
+    );
+    // Again there is nothing to do.
+    let told = said(&place, "archive sync --operator");
+    assert!(
+        told.starts_with(&format!("archived up to event {lag} in ")),
+        "{told}"
+    );
+}
+
+#[test]
+fn it_is_compared_made_anew_and_tried_again_without_a_server() {
+    let place = with_events();
+    place.ask("archive sync --operator").unwrap();
+    let before = files(&repository(&place));
+    let verified = place.ask("archive verify --operator").unwrap();
+    assert_eq!(verified["ok"], true, "{verified}");
+    let rebuilt = place.ask("archive rebuild --operator").unwrap();
+    assert_eq!(rebuilt["through"], verified["through"]);
+    assert!(
+        Path::new(rebuilt["old"].as_str().unwrap()).exists(),
+        "{rebuilt}"
+    );
+    assert_eq!(files(&repository(&place)), before);
+    let retried = said(&place, "archive retry --operator");
+    assert_eq!(retried, "written: 0 files; nothing is left in quarantine\n");
+}
+
+#[test]
+fn a_server_archives_by_itself_and_sync_waits_for_it() {
+    let place = Place::new();
+    let server = place.serve();
+    let made = place.ask("join --name Blue --operator").unwrap();
+    assert_eq!(made["created"], true);
+    let synced = place.ask("archive sync --operator").unwrap();
+    assert_eq!(
+        (&synced["state"], &synced["lag"]),
+        (&json!("following"), &json!(0))
+    );
+    let told = said(&place, "archive sync --operator");
+    assert!(told.ends_with("does so by itself\n"), "{told}");
+    let verified = place.ask("archive verify --operator").unwrap();
+    assert_eq!(verified["ok"], true, "{verified}");
+    let checks = place.ask("health --operator").unwrap();
+    let names = checks["checks"].as_array().unwrap().iter();
+    let archive = names.filter(|check| check["name"] == "archive");
+    assert_eq!(
+        archive.map(|check| &check["status"]).collect::<Vec<_>>(),
+        ["ok"]
+    );
+    drop(server);
+}
+
+#[test]
+fn switched_off_it_says_so_and_does_nothing() {
+    let place = with_events();
+    std::fs::write(
+        place.data().join("comity.toml"),
+        "[archive]\nenabled = false\n",
+    )
+    .unwrap();
+    let off = |place: &Place| {
+        assert_eq!(
+            place.ask("archive status --operator").unwrap()["state"],
+            "off"
+        );
+        let (exit, error) = place.ask("archive sync --operator").unwrap_err();
+        assert_eq!((exit, &error["error"]), (2, &json!("unusable")));
+        assert!(
+            error["message"].as_str().unwrap().contains("switched off"),
+            "{error}"
+        );
+    };
+    off(&place);
+    let server = place.serve();
+    off(&place);
+    drop(server);
+    assert!(!repository(&place).exists());
+}
+
+// E5
+#[test]
+fn agents_have_no_business_with_it() {
+    let place = with_events();
+    for command in ["status", "sync", "verify", "rebuild", "retry"] {
+        let line = format!("archive {command} --as Blue");
+        let (exit, error) = place.ask(&line).unwrap_err();
+        assert_eq!((exit, &error["error"]), (1, &json!("forbidden")), "{line}");
+    }
+    assert!(!repository(&place).exists());
+}
+
+// B8, fault 10: whatever git does, a stop does not wait for it
+#[test]
+fn a_git_that_hangs_does_not_keep_a_server_from_stopping() {
+    let place = with_events();
+    let (bin, pipe) = (place.path().join("bin"), place.path().join("pipe"));
+    std::fs::create_dir(&bin).unwrap();
+    let made = Command::new("mkfifo").arg(&pipe).status().unwrap();
+    assert!(made.success());
+    let hangs = place.path().join("hangs");
+    let script = format!(
+        "#!/bin/sh\nPATH=${{PATH#*:}}\ncase \" $* \" in *\" fast-import \"*)\n\
+         touch '{}'; exec cat '{}';;\nesac\nexec git \"$@\"\n",
+        hangs.display(),
+        pipe.display()
+    );
+    let git = bin.join("git");
+    std::fs::write(&git, script).unwrap();
+    std::fs::set_permissions(&git, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let path = format!("{}:{}", bin.display(), std::env::var("PATH").unwrap());
+    let mut server = place
+        .command(&["serve", "--addr", "127.0.0.1:0", "--json"])
+        .env("PATH", path)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let started = Instant::now();
+    while !hangs.exists() {
+        assert!(started.elapsed() < Duration::from_secs(20));
+        std::thread::yield_now();
+    }
+    // Requests go on.
+    let asked = place.ask("project list --operator --timeout 5s").unwrap();
+    assert!(asked["items"].is_array());
+    let status: Value = place.ask("archive status --operator").unwrap();
+    assert_eq!(status["through"], 0, "{status}");
+    let told = Instant::now();
+    let id = rustix::process::Pid::from_child(&server);
+    rustix::process::kill_process(id, rustix::process::Signal::TERM).unwrap();
+    assert_eq!(server.wait().unwrap().code(), Some(0));
+    assert!(
+        told.elapsed() < Duration::from_secs(5),
+        "{:?}",
+        told.elapsed()
+    );
+    // What was left ends, and lets go of the archive.
+    drop(std::fs::OpenOptions::new().write(true).open(&pipe).unwrap());
+    let synced = loop {
+        match answer(&place.run(&["archive", "sync", "--operator", "--json"])) {
+            Ok(synced) => break synced,
+            Err((_, error)) => assert!(error["message"].as_str().unwrap().contains("archive.lock")),
+        }
+        assert!(started.elapsed() < Duration::from_secs(20));
+    };
+    assert_eq!(synced["lag"], 0);
+}
+
+// A14: what the archive has and the database lost is not written over
+#[test]
+fn a_server_refuses_a_database_that_is_behind_its_archive() {
+    let place = with_events();
+    let kept = place.json(&["backup", "--operator"]).unwrap();
+    place.ask("join --name Green --operator").unwrap();
+    place.ask("archive sync --operator").unwrap();
+    let database = place.data().join("comity.db");
+    std::fs::copy(kept["backup"].as_str().unwrap(), &database).unwrap();
+    for extra in ["comity.db-wal", "comity.db-shm"] {
+        let _ = std::fs::remove_file(place.data().join(extra));
+    }
+    let (exit, error) = place.ask("serve --addr 127.0.0.1:0").unwrap_err();
+    assert_eq!((exit, &error["error"]), (7, &json!("behind_archive")));
+    let (exit, error) = place.ask("archive sync --operator").unwrap_err();
+    assert_eq!(exit, 7, "{error}");
+}
