@@ -89,6 +89,13 @@ impl Pattern {
         self.0.cover.covers(path.pattern().cover())
     }
 
+    /// Tells whether everything it covers lies at or below one name: it need not be compared with
+    /// patterns elsewhere.
+    pub fn begins_with_a_name(&self) -> bool {
+        let first = self.0.cover.parts().first();
+        first.and_then(super::path::Part::name).is_some()
+    }
+
     pub(super) fn cover(&self) -> &Cover {
         &self.0.cover
     }

@@ -2,12 +2,13 @@
 
 use std::collections::HashMap;
 
-use comity_domain::limits::{GUARD_PATHS_MAX, GUARD_PATHS_SHOWN_MAX, LEASES_PER_AGENT_MAX};
+use comity_domain::limits::{GUARD_PATHS_MAX, LEASES_PER_CALL_MAX};
+use comity_domain::pattern::Index;
 use comity_domain::{GuardAway, GuardMode, LeaseEnd, LiteralPath, Pattern, ReservationId, Seq};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::conflict::{self, Conflict, Wanted};
+use super::conflict::{self, Conflict, Met, Wanted};
 use super::{files, held, table};
 use crate::actor::{Actor, Party};
 use crate::error::Error;
@@ -89,8 +90,7 @@ impl Query for GuardCheck {
 
     fn run(&self, actor: &Actor, snapshot: &mut Snapshot<'_>) -> Result<GuardVerdict, Error> {
         within("paths", self.paths.len(), GUARD_PATHS_MAX)?;
-        let leases_max = usize::try_from(LEASES_PER_AGENT_MAX).unwrap_or(usize::MAX);
-        within("leases", self.leases.len(), leases_max)?;
+        within("leases", self.leases.len(), LEASES_PER_CALL_MAX)?;
         let project = project_table::resolve(snapshot, actor, self.project.as_ref())?;
         let compared =
             |path: &LiteralPath| files::compared(path.pattern(), project.case_insensitive);
@@ -121,15 +121,12 @@ impl Query for GuardCheck {
 }
 
 impl GuardCheck {
-    fn met(&self, conflict: Conflict, places: &[usize]) -> GuardConflict {
-        let paths = places.iter().filter_map(|place| self.paths.get(*place));
+    fn met(&self, conflict: Conflict, met: &Met) -> GuardConflict {
+        let paths = met.first.iter().filter_map(|place| self.paths.get(*place));
         GuardConflict {
             conflict,
-            paths: paths
-                .take(GUARD_PATHS_SHOWN_MAX)
-                .map(ToString::to_string)
-                .collect(),
-            path_count: places.len(),
+            paths: paths.map(ToString::to_string).collect(),
+            path_count: met.count,
         }
     }
 
@@ -142,6 +139,13 @@ impl GuardCheck {
         patterns: &[Pattern],
     ) -> Result<Vec<LostLease>, Error> {
         let now = read.now().lease;
+        if self.leases.is_empty() {
+            return Ok(Vec::new());
+        }
+        let mut paths = Index::new();
+        for (place, path) in patterns.iter().enumerate() {
+            paths.insert(place, path.clone());
+        }
         let known: HashMap<_, _> = self.leases.iter().map(|one| (one.id, one.fence)).collect();
         let mut lost = Vec::new();
         for (id, fence) in known {
@@ -149,14 +153,15 @@ impl GuardCheck {
                 continue;
             };
             // Of leases that were never the caller's nothing is told (S20).
-            if lease.agent != held::holder(actor) || lease.project_id != project.id {
+            let own = lease.agent == held::holder(actor) && lease.project_id == project.id;
+            if !own || lease.is_lock {
                 continue;
             }
             let Some(ended) = lease.ended(now) else {
                 continue;
             };
             let pattern = table::compared(&lease.pattern, project.case_insensitive)?;
-            if patterns.iter().any(|path| path.overlaps(&pattern)) {
+            if !paths.overlapping(&pattern).is_empty() {
                 let wanted = Wanted {
                     project: project.id,
                     holder: lease.agent,
