@@ -261,8 +261,8 @@ fn wrong_word(field: &str) -> Option<Vec<Value>> {
         "answer" => "Approve",
         "mode" => "Shared",
         "state" => "All",
-        "exclusive" | "include_own" | "if_not_conflict" => "true",
-        "case_insensitive" | "ack_required" | "unread" | "ack_pending" => "true",
+        "exclusive" | "include_own" | "if_not_conflict" | "case_insensitive" | "ack_required"
+        | "unread" | "ack_pending" => "true",
         _ => return None,
     };
     let texts = [capital, "", "root", "agent", "no"].map(Value::from);
