@@ -24,10 +24,12 @@ use crate::commands::{
     mail::MailCommand,
     man::Man,
     mcp::Mcp,
+    migrate::Migrate,
     project::ProjectCommand,
     release::Release,
     renew::Renew,
     reserve::Reserve,
+    restore::Restore,
     search::Search,
     sentinel::SentinelCommand,
     serve::Serve,
@@ -118,6 +120,10 @@ enum Command {
     Doctor(Doctor),
     /// Copy the database into a new, verified file.
     Backup(Backup),
+    /// Fill an empty data directory from an archive.
+    Restore(Restore),
+    /// Move the workspace to PostgreSQL, or back; nothing may run meanwhile.
+    Migrate(Migrate),
     /// The archive: the log as a Git repository that people can read.
     #[command(subcommand)]
     Archive(ArchiveCommand),
@@ -186,6 +192,8 @@ impl Cli {
             Command::Health(health) => health.run(&context()?),
             Command::Doctor(doctor) => doctor.run(&context()?),
             Command::Backup(backup) => backup.run(&context()?),
+            Command::Restore(restore) => restore.run(&context()?),
+            Command::Migrate(migrate) => migrate.run(&context()?),
             Command::Archive(archive) => archive.run(&context()?),
             Command::Config(config) => config.run(&context()?),
             Command::Completions(completions) => completions.run(),

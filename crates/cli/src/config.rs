@@ -120,6 +120,11 @@ impl Config {
         self.values.leases.default_ttl.us
     }
 
+    /// Tells whether the data lies elsewhere than in the data directory.
+    pub(crate) fn has_database_url(&self) -> bool {
+        self.values.server.database.is_some()
+    }
+
     fn is_given(&self, path: &str) -> bool {
         let mut origins = KEYS.iter().zip(&self.origins);
         origins.any(|(key, origin)| key.path() == path && *origin != Origin::Default)

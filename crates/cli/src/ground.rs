@@ -8,7 +8,9 @@ use std::path::{Component, Path, PathBuf};
 use comity_domain::{LiteralPath, ProjectKey};
 use comity_kernel::Error;
 use comity_kernel::project::ProjectRef;
+use serde_json::Value;
 
+use crate::failure::Failure;
 use crate::globals::Globals;
 use crate::guard::Memory;
 use crate::{parse, place, who, worktree};
@@ -67,6 +69,16 @@ impl Ground {
         let path = resolved(&self.here.join(typed));
         let root = worktree::root_of(&self.root, &path)?;
         path.strip_prefix(root).ok().map(Path::to_owned)
+    }
+
+    /// Says what to do about a project that is not the agent's own.
+    pub(crate) fn advise(&self, failure: Failure) -> Failure {
+        let is_unknown = failure.body.get("error").and_then(Value::as_str) == Some("not_found");
+        let next = format!(
+            "paths here belong to `{}`, which is not the agent's project: go to its directory, or name it with `--project`",
+            &*self.project
+        );
+        failure.advised(is_unknown.then_some(next))
     }
 
     /// Reads paths that were typed.

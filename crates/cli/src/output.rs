@@ -5,6 +5,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use anstyle::{AnsiColor, Style};
+use comity_domain::Seq;
 use indicatif::{ProgressBar, ProgressFinish};
 use serde_json::{Value, json};
 use tracing_subscriber::EnvFilter;
@@ -180,6 +181,21 @@ pub(crate) fn spinner(form: Form, what: &'static str) -> ProgressBar {
     spinner
         .with_message(what)
         .with_finish(ProgressFinish::AndClear)
+}
+
+/// Shows how far long work has come, on a terminal only, until it is dropped.
+pub(crate) fn bar(form: Form, what: &'static str) -> ProgressBar {
+    let bar = match form {
+        Form::People => ProgressBar::new(0),
+        Form::Json | Form::Quiet => ProgressBar::hidden(),
+    };
+    bar.with_message(what).with_finish(ProgressFinish::AndClear)
+}
+
+/// Moves a bar to one of so many events.
+pub(crate) fn advance(bar: &ProgressBar, at: Seq, of: Seq) {
+    bar.set_length(of.get().unsigned_abs());
+    bar.set_position(at.get().unsigned_abs());
 }
 
 /// How the log is written.

@@ -69,6 +69,16 @@ pub(crate) fn is_operator(globals: &Globals) -> bool {
     globals.operator || std::io::stdin().is_terminal()
 }
 
+/// Refuses whoever may not use the operator's right.
+pub(crate) fn must_be_operator(globals: &Globals) -> Result<(), Error> {
+    if is_operator(globals) {
+        return Ok(());
+    }
+    Err(Error::Forbidden {
+        reason: "this is the operator's: say `--operator`".to_owned(),
+    })
+}
+
 /// Finds the token file of a name. The same name in several projects is several agents, and a
 /// guess would act as the wrong one: then the project decides.
 pub(crate) fn file_of(

@@ -340,7 +340,7 @@ impl Error {
                 "choose an agent that is not retired, or register a new one"
             }
             Self::ReservationConflict { .. } => {
-                "work on something else, ask a holder with `request_release`, or reserve with `wait`"
+                "work on something else, ask the holder of files with `request_release`, or try with `wait`"
             }
             Self::NotHolder { .. } => {
                 "only its holder may; ask it with `request_release`, or take a lease of your own"

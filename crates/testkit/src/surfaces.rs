@@ -22,7 +22,7 @@ right `orchestrate`, V observer. A dash is a decision; its reason is one of: **o
 const TAIL: &str = "| health, metrics, openapi | anyone (details with a credential) | GET /health, /metrics, /api/openapi.json, /api/docs | - | health |
 
 On the command line only: `call OPERATION JSON` (any operation), `serve`, `mcp`, `init`,
-`config explain`, `completions`, `man`, `guard install`, `guard uninstall`, `guard status`,
+`restore --from-archive PATH`, `migrate --to URL`, `config explain`, `completions`, `man`, `guard install`, `guard uninstall`, `guard status`,
 `archive sync` (archives what there is; a server does so by itself).
 
 A length of time may be given as text (`\"30m\"`) or, in the field's twin that ends in `_s`, as whole

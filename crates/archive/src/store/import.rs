@@ -13,11 +13,14 @@ use crate::git::{Git, GitError};
 use crate::object_id::ObjectId;
 
 /// How long git may take from the end of its input to its own end.
-const END_MAX: Duration = Duration::from_secs(120);
+const END_MAX: Duration = Duration::from_mins(2);
 /// How often it is asked whether it ended.
 const GLANCE: Duration = Duration::from_millis(1);
 /// How much of its complaints is taken in.
 const STDERR_BYTES_MAX: u64 = 64 << 10;
+
+/// Finds bytes by their hash.
+pub(super) type FindBlob<'a> = dyn FnMut(&Sha256Hex) -> Result<Option<Vec<u8>>, ArchiveError> + 'a;
 
 /// A commit to be made.
 pub(super) struct Commit<'a> {
@@ -37,7 +40,7 @@ pub(super) fn run(
     git: &Git,
     lock: &Handle,
     commit: &Commit<'_>,
-    blob: &mut dyn FnMut(&Sha256Hex) -> Result<Option<Vec<u8>>, ArchiveError>,
+    blob: &mut FindBlob<'_>,
 ) -> Result<ObjectId, ArchiveError> {
     let held = lock
         .try_clone()
@@ -89,22 +92,20 @@ fn refused(said: &str, code: Option<i32>) -> GitError {
 fn feed(
     stdin: ChildStdin,
     commit: &Commit<'_>,
-    blob: &mut dyn FnMut(&Sha256Hex) -> Result<Option<Vec<u8>>, ArchiveError>,
+    blob: &mut FindBlob<'_>,
 ) -> Result<(), ArchiveError> {
     let mut out = BufWriter::with_capacity(256 << 10, stdin);
     let broken = || ArchiveError::io("git does not take the commit");
     let seconds = commit.at.micros().max(0) / 1_000_000;
     let who = format!("Comity <comity@localhost> {seconds} +0000");
-    let mut head =
-        format!("feature done\ncommit refs/heads/main\nmark :1\nauthor {who}\ncommitter {who}\n");
-    head.push_str(&format!(
-        "data {}\n{}\n",
-        commit.message.len(),
-        commit.message
-    ));
-    if let Some(parent) = commit.parent {
-        head.push_str(&format!("from {parent}\n"));
-    }
+    let from = commit
+        .parent
+        .map_or_else(String::new, |parent| format!("from {parent}\n"));
+    let (length, message) = (commit.message.len(), &commit.message);
+    let head = format!(
+        "feature done\ncommit refs/heads/main\nmark :1\nauthor {who}\ncommitter {who}\n\
+         data {length}\n{message}\n{from}"
+    );
     out.write_all(head.as_bytes()).map_err(broken())?;
     for file in commit.files {
         let unwritten = |reason: String| ArchiveError::File {

@@ -187,7 +187,7 @@ impl Archiver {
 fn put_in_place(fresh: &Path, path: &Path) -> Result<PathBuf, ArchiveError> {
     let failed = || ArchiveError::io("the rebuilt archive cannot be put in its place");
     let free = |number: &u32| !path.with_extension(format!("git.old-{number}")).exists();
-    let number = (1..).find(free).unwrap_or(0);
+    let number = (1..u32::MAX).find(free).unwrap_or(0);
     let kept = path.with_extension(format!("git.old-{number}"));
     std::fs::rename(path, &kept).map_err(failed())?;
     std::fs::rename(fresh, path).map_err(failed())?;

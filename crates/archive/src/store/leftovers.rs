@@ -22,7 +22,13 @@ pub(super) fn clear(repository: &Path) -> std::io::Result<usize> {
 }
 
 fn is_lock(name: &str) -> bool {
-    name.ends_with(".lock")
+    has_extension(name, "lock")
+}
+
+fn has_extension(name: &str, extension: &str) -> bool {
+    Path::new(name)
+        .extension()
+        .is_some_and(|found| found == extension)
 }
 
 fn is_lock_or_crash(name: &str) -> bool {
@@ -30,7 +36,7 @@ fn is_lock_or_crash(name: &str) -> bool {
 }
 
 fn is_half_a_pack(name: &str) -> bool {
-    name.ends_with(".keep")
+    has_extension(name, "keep")
         || name.starts_with("tmp_")
         || name.starts_with(".tmp-")
         || is_lock(name)

@@ -4,14 +4,14 @@ use std::fs::{File, OpenOptions, TryLockError};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use comity_domain::Seq;
 use comity_domain::token::to_hex;
-use comity_domain::{Seq, Sha256Hex};
 use comity_kernel::ambient::Ambient;
 use comity_kernel::archive::ArchiveId;
 use serde::{Deserialize, Serialize};
 
 use super::error::ArchiveError;
-use super::import::{self, Commit};
+use super::import::{self, Commit, FindBlob};
 use super::leftovers;
 use super::message::{self, Trailers};
 use crate::git::{Git, GitError};
@@ -132,7 +132,7 @@ impl Archive {
         events: &[comity_kernel::log::Recorded],
         files: &[super::render::File],
         through: Seq,
-        blob: &mut dyn FnMut(&Sha256Hex) -> Result<Option<Vec<u8>>, ArchiveError>,
+        blob: &mut FindBlob<'_>,
     ) -> Result<(), ArchiveError> {
         self.must_have_room()?;
         self.must_be_as_left()?;

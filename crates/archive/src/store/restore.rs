@@ -13,8 +13,8 @@ use super::contents::{Contents, broken};
 use super::error::ArchiveError;
 use super::line;
 
-/// Replays the log of an archive into an empty database, with the attachments; the database has the
-/// archive's epoch then, and its numbers go on (D11).
+/// Replays the log of an archive into a database that is empty, or was filled from it in part, with
+/// the attachments; the database has the archive's epoch then, and its numbers go on (D11).
 ///
 /// `told` hears of each event that is in.
 pub fn restore(
@@ -30,7 +30,7 @@ pub fn restore(
     let paths = pieces.iter().map(|(_, _, path)| path.clone());
     contents.read_each(paths, |path, bytes| {
         let events = events_of(path, bytes)?;
-        refill.events(&events)?;
+        refill.events(&events, None)?;
         if let Some(last) = events.last() {
             told(last.seq, through);
         }

@@ -40,12 +40,13 @@ impl Check {
         let ground = Ground::of(context.globals)?;
         let request = CheckFiles {
             paths: ground.paths(&self.paths)?,
-            project: Some(ground.project),
+            project: Some(ground.project.clone()),
             patterns: self.pattern.clone(),
             mode: self.shared.then_some(LeaseMode::Shared),
             include_own: self.include_own,
         };
-        let answer = context.session()?.call(CheckFiles::NAME, &request)?;
+        let answer = context.session()?.call(CheckFiles::NAME, &request);
+        let answer = answer.map_err(|failure| ground.advise(failure))?;
         if answer.get("free") == Some(&Value::Bool(true)) {
             return Ok(Shown::new(answer, View::Text("free".to_owned())));
         }

@@ -55,7 +55,7 @@ impl Reserve {
         });
         let answer = answer.map_err(|failure| {
             let next = leases::next_step(&failure.body);
-            failure.advised(next)
+            ground.advise(failure.advised(next))
         })?;
         let text = leases::held(&answer);
         Ok(Shown::new(answer, View::Text(text)))

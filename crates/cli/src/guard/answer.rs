@@ -121,7 +121,7 @@ impl Conflict {
                 self.pattern,
                 self.expires_at
             ),
-            format!("  next: `comity ask-release {id}`, or wait {left}"),
+            format!("  next: `comity ask-release {id} --reason WHY`, or wait {left}"),
         ]
     }
 
@@ -209,7 +209,7 @@ mod tests {
             [
                 "src/a, src/b, src/c and 22 more: held by `Blue` (lease 7 on `src/**`, shared: nobody \
                  else writes there) for 29 min, until 2026-01-01T00:30:00.000000Z: the parser",
-                "  next: `comity ask-release 7`, or wait 29 min",
+                "  next: `comity ask-release 7 --reason WHY`, or wait 29 min",
                 "your lease 5 on `docs` was taken away by force; `Green` holds it now",
                 "  next: look at what changed, then `comity reserve 'docs'`, or `comity release 5` to \
                  give it up",

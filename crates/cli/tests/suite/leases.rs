@@ -337,6 +337,8 @@ fn paths_are_read_from_where_one_is() {
     // Another project's directory is not taken for one's own.
     let (exit, other) = repository.ask(".", "reserve x.rs --as Blue").unwrap_err();
     assert_eq!((exit, &other["error"]), (1, &json!("not_found")));
+    let hint = other["hint"].as_str().unwrap();
+    assert!(hint.contains("name it with `--project`"), "{hint}");
     let named = repository.ask(".", "reserve web/x.rs --project web --as Blue");
     assert_eq!(paths(&named.unwrap()), ["web/x.rs"]);
 }

@@ -192,10 +192,6 @@ where
 
 macro_rules! calls_of_the_archivist {
     ($($call:ident, $name:literal, $request:ty, $ask:expr;)+) => {$(
-        #[expect(
-            clippy::needless_pass_by_value,
-            reason = "every operation is called the same way"
-        )]
         pub(super) fn $call(kernel: &Kernel, caller: Caller, request: Value) -> Call {
             by_the_archivist(kernel, &caller, ($name, request), $ask)
         }

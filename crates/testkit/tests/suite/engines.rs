@@ -42,8 +42,11 @@ both_engines! {
         };
         let directory = tempfile::tempdir().unwrap();
         let (target, schema) = options_for(other, directory.path());
-        assert_eq!(replay_log(kit.options(), &target).unwrap(), before.seq);
-        assert!(replay_log(kit.options(), &target).is_err());
+        // Once more changes nothing: a move that was broken off goes on where it ended.
+        for _ in 0..2 {
+            let moved = replay_log(kit.options(), &target, |_, _| {}).unwrap();
+            assert_eq!((moved.seq, &moved.state_hash), (before.seq, &before.state_hash));
+        }
         let moved = Kernel::open(target).unwrap();
         let after = moved.doctor(directory.path()).unwrap();
         assert!(after.ok, "{after:?}");

@@ -1,6 +1,7 @@
 //! The conformance suite: every fact on both engines, and on one alone only with a reason.
 
 mod agents;
+mod archive;
 mod batching;
 mod clocks;
 mod crash;

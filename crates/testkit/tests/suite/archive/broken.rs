@@ -1,0 +1,140 @@
+//! What goes wrong with an archive, and that it harms nothing.
+
+use comity_archive::store::ArchiveError;
+use comity_kernel::failpoint::Action;
+use comity_kernel::store::StoreError;
+
+use super::*;
+
+fn say(kept: &Kept, word: &str) {
+    let letter = json!({ "project": "web", "to": ["operator"], "subject": word, "body": word });
+    kept.kit
+        .call(Actor::OPERATOR, "send_message", &letter)
+        .unwrap();
+}
+
+both_engines! {
+    // D2 D3 D7, fault 9: an end at any step leaves each message in one commit
+    fn an_end_at_any_step_archives_once(engine) {
+        for step in ["archive.before_objects", "archive.after_ref", "archive.after_cursor"] {
+            let mut kept = Kept::new(engine);
+            kept.kit.project("/srv/web");
+            kept.drain();
+            say(&kept, "first");
+            let broken = StoreError::Shape("what a test wants");
+            kept.kit.failpoints.set(step, Action::Fail(broken));
+            assert!(kept.archiver.step().is_err(), "{step}");
+            kept.kit.failpoints.clear(step);
+            kept.restart();
+            say(&kept, "second");
+            kept.drain();
+            kept.must_be_right();
+            for message in ["1-first", "2-second"] {
+                let path = format!(":(glob)projects/web/messages/**/{message}.md");
+                assert_eq!(kept.commits_of(&path), 1, "{step} {message}");
+            }
+        }
+    }
+
+    // D4: one that cannot be written harms only itself, and is told of
+    fn what_cannot_be_written_is_in_quarantine_alone(engine) {
+        let kept = Kept::new(engine);
+        golden::scenario(&kept.kit);
+        kept.kit.shell("delete from blob_owner; delete from blob").unwrap();
+        kept.drain();
+        let status = kept.archiver.status().unwrap();
+        assert_eq!((status.state, status.lag), (ArchiveState::Following, 0));
+        assert_eq!(status.quarantined_count, 1, "{status:#?}");
+        assert!(status.quarantined[0].path.starts_with("attachments/2c/"));
+        kept.must_be_right();
+        assert_eq!(kept.archiver.retry().unwrap().left, 1);
+        let put = json!({ "content": "aGVsbG8=" });
+        kept.kit.call(Actor::OPERATOR, "put_attachment", &put).unwrap();
+        kept.drain();
+        let retried = kept.archiver.retry().unwrap();
+        assert_eq!((retried.written, retried.left), (1, 0));
+        kept.must_be_right();
+    }
+}
+
+// D8, fault 7: the database plays no part
+#[test]
+fn locks_that_a_killed_git_left_are_cleared() {
+    let mut kept = Kept::new(Engine::Sqlite);
+    kept.kit.project("/srv/web");
+    kept.drain();
+    for left in [
+        "HEAD.lock",
+        "index.lock",
+        "maintenance.lock",
+        "refs/heads/main.lock",
+        "packed-refs.lock",
+        "objects/pack/pack-1.keep",
+        "objects/pack/tmp_pack_1",
+        "fast_import_crash_1",
+    ] {
+        std::fs::write(kept.repository.join(left), "").unwrap();
+    }
+    say(&kept, "word");
+    kept.restart();
+    kept.drain();
+    kept.must_be_right();
+}
+
+// Fault 6: what somebody else made or committed is seen, explained and left alone
+#[test]
+fn a_foreign_repository_or_commit_is_never_overwritten() {
+    let mut kept = Kept::new(Engine::Sqlite);
+    kept.kit.project("/srv/web");
+    std::fs::create_dir(&kept.repository).unwrap();
+    std::fs::write(kept.repository.join("precious"), "x").unwrap();
+    assert!(matches!(
+        kept.archiver.step(),
+        Err(ArchiveError::Foreign { .. })
+    ));
+    let status = kept.archiver.status().unwrap();
+    assert_eq!((status.state, status.lag), (ArchiveState::Stopped, 1));
+    assert!(
+        status.detail.contains("not made by Comity") && status.degraded_since.is_some(),
+        "{}",
+        status.detail
+    );
+    assert_eq!(std::fs::read_dir(&kept.repository).unwrap().count(), 1);
+    std::fs::remove_dir_all(&kept.repository).unwrap();
+    kept.drain();
+    let tree = kept.git(&["rev-parse", "main^{tree}"]);
+    let stranger = Command::new("git")
+        .args(["-c", "user.name=x", "-c", "user.email=x@x", "--git-dir"])
+        .arg(&kept.repository)
+        .args(["commit-tree", tree.trim(), "-p", "main", "-m", "mine"])
+        .output()
+        .unwrap();
+    let theirs = String::from_utf8(stranger.stdout)
+        .unwrap()
+        .trim()
+        .to_owned();
+    kept.git(&["update-ref", "refs/heads/main", &theirs]);
+    say(&kept, "word");
+    assert!(matches!(
+        kept.archiver.step(),
+        Err(ArchiveError::Foreign { .. })
+    ));
+    kept.restart();
+    assert!(matches!(
+        kept.archiver.step(),
+        Err(ArchiveError::Foreign { .. })
+    ));
+    assert_eq!(kept.git(&["rev-parse", "main"]).trim(), theirs);
+}
+
+// D7: one archiver
+#[test]
+fn a_second_archiver_waits_for_the_first() {
+    let kept = Kept::new(Engine::Sqlite);
+    kept.kit.project("/srv/web");
+    kept.drain();
+    let second = archiver(&kept.kit, kept.kit.share(), 500);
+    assert!(matches!(second.step(), Err(ArchiveError::Held)));
+    drop(kept.archiver);
+    second.step().unwrap();
+}
