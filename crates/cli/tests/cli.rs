@@ -35,6 +35,8 @@ mod mcp_client;
 mod mcp_join;
 #[path = "suite/mcp_leases.rs"]
 mod mcp_leases;
+#[path = "suite/moving.rs"]
+mod moving;
 #[path = "suite/output.rs"]
 mod output;
 #[path = "suite/place.rs"]

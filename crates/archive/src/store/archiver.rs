@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use comity_domain::token::to_hex;
 use comity_domain::{Seq, Sha256Hex, Timestamp};
 use comity_kernel::ambient::Ambient;
 use comity_kernel::archive::batch::Blob;
@@ -160,6 +161,7 @@ impl Archiver {
                 database,
             });
         }
+        self.must_be_the_same_log(&archive)?;
         // The commit is the truth; a crash may have kept its note from being written (D2).
         let asked = ArchivePosition {
             archive: archive.id().clone(),
@@ -176,6 +178,27 @@ impl Archiver {
             moved.wait()?;
         }
         Ok(archive)
+    }
+
+    /// Refuses to go on from another log: the database may have been put back and grown again.
+    fn must_be_the_same_log(&self, archive: &Archive) -> Result<(), ArchiveError> {
+        let Some(hash) = archive.hash() else {
+            return Ok(());
+        };
+        let last = self.piece(Seq::new(archive.through().get() - 1), 1)?;
+        let same = last
+            .events
+            .first()
+            .is_some_and(|event| to_hex(&event.hash) == hash);
+        if same {
+            return Ok(());
+        }
+        let through = archive.through();
+        Err(ArchiveError::Foreign {
+            what: format!(
+                "the archive's log is not the database's: they differ at event {through} or before"
+            ),
+        })
     }
 
     /// Writes a piece; if that fails, event by event, so that one that cannot be written harms only

@@ -11,11 +11,15 @@ const THROUGH: &str = "Comity-Through: ";
 /// The trailer that says whose log it is.
 const EPOCH: &str = "Comity-Epoch: ";
 
+/// The trailer that says what the chain's hash is there.
+const HASH: &str = "Comity-Hash: ";
+
 /// What the trailers of a commit say.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Trailers {
     pub(super) through: Seq,
     pub(super) epoch: String,
+    pub(super) hash: String,
 }
 
 /// Writes the message of a commit.
@@ -48,8 +52,8 @@ pub(super) fn write(events: &[Recorded], trailers: &Trailers) -> String {
     }
     let _ = write!(
         text,
-        "{EPOCH}{}\n{THROUGH}{}\n",
-        trailers.epoch, trailers.through
+        "{EPOCH}{}\n{HASH}{}\n{THROUGH}{}\n",
+        trailers.epoch, trailers.hash, trailers.through
     );
     text
 }
@@ -71,6 +75,7 @@ pub(super) fn trailers(message: &str) -> Option<Trailers> {
     Some(Trailers {
         through: Seq::new(through),
         epoch: value(EPOCH)?.trim().to_owned(),
+        hash: value(HASH)?.trim().to_owned(),
     })
 }
 
@@ -83,6 +88,7 @@ mod tests {
         let trailers_of = Trailers {
             through: Seq::new(1_017),
             epoch: "abc".into(),
+            hash: "00ff".into(),
         };
         let text = write(&[], &trailers_of);
         assert_eq!(trailers(&text), Some(trailers_of));

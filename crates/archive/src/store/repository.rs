@@ -45,6 +45,8 @@ pub struct Head {
     pub through: Seq,
     /// Whose log it is.
     pub epoch: String,
+    /// The chain's hash there.
+    pub hash: String,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -121,6 +123,11 @@ impl Archive {
         &self.id
     }
 
+    /// Returns the chain's hash where it ends.
+    pub(super) fn hash(&self) -> Option<&str> {
+        self.head.as_ref().map(|head| head.hash.as_str())
+    }
+
     /// Returns the last event that is in it.
     pub fn through(&self) -> Seq {
         self.head.as_ref().map_or(Seq::ZERO, |head| head.through)
@@ -136,9 +143,15 @@ impl Archive {
     ) -> Result<(), ArchiveError> {
         self.must_have_room()?;
         self.must_be_as_left()?;
+        let hash = match (events.last(), &self.head) {
+            (Some(last), _) => to_hex(&last.hash),
+            (None, Some(head)) => head.hash.clone(),
+            (None, None) => String::new(),
+        };
         let trailers = Trailers {
             through,
             epoch: self.epoch.clone(),
+            hash,
         };
         let at = events.last().map(|event| event.at);
         let commit = Commit {
@@ -155,7 +168,8 @@ impl Archive {
         self.head = Some(Head {
             commit: made,
             through,
-            epoch: self.epoch.clone(),
+            epoch: trailers.epoch,
+            hash: trailers.hash,
         });
         Ok(())
     }
@@ -303,6 +317,7 @@ pub(super) fn head_of(git: &Git, path: &Path) -> Result<Option<Head>, ArchiveErr
         commit,
         through: trailers.through,
         epoch: trailers.epoch,
+        hash: trailers.hash,
     }))
 }
 

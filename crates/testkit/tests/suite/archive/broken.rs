@@ -127,6 +127,41 @@ fn a_foreign_repository_or_commit_is_never_overwritten() {
     assert_eq!(kept.git(&["rev-parse", "main"]).trim(), theirs);
 }
 
+// A14, fault 5: a database that lost its end, or grew another one, is not archived over
+#[test]
+fn a_database_that_was_put_back_is_found_out() {
+    let mut kept = Kept::new(Engine::Sqlite);
+    kept.kit.project("/srv/web");
+    let copy = kept.kit.directory().join("copy.db");
+    kept.kit.kernel().backup(&copy).unwrap();
+    say(&kept, "lost");
+    kept.drain();
+    let head = kept.git(&["rev-parse", "main"]);
+    let mut options = kept.kit.options().clone();
+    options.database = comity_kernel::Options::sqlite(copy).database;
+    let back = Arc::new(Kernel::open(options).unwrap());
+    let (epoch, at) = (back.epoch().to_owned(), *back.head().borrow());
+    kept.restart();
+    let again = archiver(&kept.kit, Arc::clone(&back), 500);
+    drop(kept.archiver);
+    assert!(matches!(again.step(), Err(ArchiveError::Ahead { .. })));
+    let behind =
+        comity_archive::store::must_not_be_behind(&kept.repository, &epoch, at).unwrap_err();
+    assert_eq!(
+        (behind.code().word, behind.code().exit),
+        ("behind_archive", 7)
+    );
+    for key in ["/srv/a", "/srv/b", "/srv/c"] {
+        let ensure = comity_testkit::kit::request::<comity_kernel::project::EnsureProject>(
+            &json!({ "key": key }),
+        );
+        back.execute(Actor::OPERATOR.into(), ensure).wait().unwrap();
+    }
+    assert!(matches!(again.step(), Err(ArchiveError::Foreign { .. })));
+    kept.archiver = archiver(&kept.kit, kept.kit.share(), 500);
+    assert_eq!(kept.git(&["rev-parse", "main"]), head);
+}
+
 // D7: one archiver
 #[test]
 fn a_second_archiver_waits_for_the_first() {
