@@ -200,7 +200,8 @@ impl Answering {
 
 impl Archivist for Answering {
     fn status(&self) -> Result<ArchiveStatus, Error> {
-        status_of(&self.archiver()?)
+        let archiver = self.archiver()?;
+        status_of(&archiver)
     }
 
     fn verify(&self) -> Result<Verified, Error> {

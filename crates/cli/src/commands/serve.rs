@@ -52,9 +52,6 @@ impl Serve {
         let owned = Embedded::alone(&data, &context.config)?;
         let token = ensure_operator_token(&owned.kernel, &data)?;
         let (kernel, _hold) = owned.into_parts();
-        let head = *kernel.head().borrow();
-        let archive = data.path().join("archive.git");
-        comity_archive::store::must_not_be_behind(&archive, kernel.epoch(), head)?;
         kernel.check_in_background();
         let gave_up = kernel.gave_up();
         let server = Server::new(Arc::clone(&kernel), settings(&context.config, &data));
