@@ -16,7 +16,7 @@ use crate::ambient::Ambient;
 use crate::archive::position::{Forgotten, Freed, Moved, NotWritten};
 use crate::archive::{ArchiveId, Archivist};
 use crate::command::Command;
-use crate::doctor::{self, Findings};
+use crate::doctor::{self, Findings, surroundings};
 use crate::error::Error;
 use crate::line::{self, LastEnd, Line, Patient, Surroundings};
 use crate::memory::Memory;
@@ -369,7 +369,16 @@ impl Kernel {
     pub fn examine(&self) -> Ticket<Findings> {
         let name = doctor::scratch_name(&self.ambient);
         let (database, ambient) = (self.database.clone(), self.ambient.clone());
-        self.beside(move |backups| database.examine(&backups.join(name), &ambient))
+        let archivist = self.archivist.lock();
+        let archivist = archivist.unwrap_or_else(PoisonError::into_inner).clone();
+        self.beside(move |backups| {
+            let mut findings = database.examine(&backups.join(name), &ambient)?;
+            findings.add(surroundings::of(&database, backups));
+            if let Some(archivist) = archivist {
+                findings.add(vec![surroundings::archive(&*archivist)]);
+            }
+            Ok(findings)
+        })
     }
 
     /// Copies the database on a thread of its own, into the data directory's `backups` unless
