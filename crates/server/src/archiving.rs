@@ -75,7 +75,7 @@ impl Archive {
     /// Asks how the archive stands; it may take a while.
     pub(crate) fn status(&self) -> Result<ArchiveStatus, Error> {
         match self {
-            Self::Followed { archiver, .. } => archiver.status(),
+            Self::Followed { archiver, .. } => status_of(archiver),
             Self::Off => Off.status(),
         }
     }
@@ -176,6 +176,15 @@ async fn told(stopped: &mut watch::Receiver<bool>) {
     let _ = stopped.wait_for(|stopped| *stopped).await;
 }
 
+/// Tells how an archiver stands that has a server: before its first step is done it follows too.
+fn status_of(archiver: &Archiver) -> Result<ArchiveStatus, Error> {
+    let mut status = archiver.status()?;
+    if status.state == ArchiveState::Resting {
+        status.state = ArchiveState::Following;
+    }
+    Ok(status)
+}
+
 /// Answers for an archiver as long as there is one.
 ///
 /// The kernel must not keep it alive: it keeps the kernel alive.
@@ -191,7 +200,7 @@ impl Answering {
 
 impl Archivist for Answering {
     fn status(&self) -> Result<ArchiveStatus, Error> {
-        self.archiver()?.status()
+        status_of(&self.archiver()?)
     }
 
     fn verify(&self) -> Result<Verified, Error> {

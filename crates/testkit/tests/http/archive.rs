@@ -127,7 +127,8 @@ fn a_foreign_repository_is_degraded_and_never_overwritten() {
     // Out of the way, the archive is made and catches up by itself.
     let moved = repository.with_extension("theirs");
     std::fs::rename(&repository, &moved).unwrap();
-    let whole = wait_until(&town, "/health", |health| part(health)["lag"] == 0);
+    let is_whole = |health: &Value| part(health)["lag"] == 0 && part(health)["status"] == "ok";
+    let whole = wait_until(&town, "/health", is_whole);
     assert_eq!(part(&whole)["state"], "following");
     assert_eq!(git(&moved, &["rev-parse", "main"]), commit);
 }
