@@ -59,7 +59,6 @@ const SETTINGS: &[&str] = &[
     "advice.graftFileDeprecated=false",
     "core.alternateRefsCommand=false",
     "core.askPass=false",
-    "core.commitGraph=false",
     "core.editor=false",
     "core.fsmonitor=false",
     "core.gitProxy=false",

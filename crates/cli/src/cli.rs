@@ -1,11 +1,13 @@
 //! The tree of commands.
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory as _, Parser, Subcommand};
 
 use crate::commands::{
     agent::AgentCommand,
+    ask_release::{AnswerRelease, AskRelease},
     backup::Backup,
     call::Call,
+    check::Check,
     completions::Completions,
     config::ConfigCommand,
     contact::ContactCommand,
@@ -13,13 +15,20 @@ use crate::commands::{
     fleet,
     guard::GuardCommand,
     health::Health,
+    hook::HookCommand,
     init::Init,
     join::Join,
+    leases::Leases,
+    lock::LockCommand,
     mail::MailCommand,
     man::Man,
     mcp::Mcp,
     project::ProjectCommand,
+    release::Release,
+    renew::Renew,
+    reserve::Reserve,
     search::Search,
+    sentinel::SentinelCommand,
     serve::Serve,
     status::{Prime, Status},
     token::TokenCommand,
@@ -68,12 +77,35 @@ enum Command {
     Wait(Wait),
     /// Find messages by their words.
     Search(Search),
+    /// Take leases on files before you write them.
+    Reserve(Reserve),
+    /// Ask whether files are free, without taking them.
+    Check(Check),
+    /// Keep your leases longer.
+    Renew(Renew),
+    /// Give leases back.
+    Release(Release),
+    /// Show who holds which files.
+    Leases(Leases),
+    /// Ask the holder of a lease to release it.
+    AskRelease(AskRelease),
+    /// Answer somebody who asked for a lease of yours.
+    AnswerRelease(AnswerRelease),
+    /// Locks: ports, test runners, databases, by name.
+    #[command(subcommand)]
+    Lock(LockCommand),
+    /// Sentinels: what is to be done once per interval.
+    #[command(subcommand)]
+    Sentinel(SentinelCommand),
     /// Contacts: who may write to whom.
     #[command(subcommand)]
     Contact(ContactCommand),
     /// The guard: Git asks before it writes what somebody else holds.
     #[command(subcommand)]
     Guard(GuardCommand),
+    /// Hooks that client programs call before and after they act.
+    #[command(subcommand)]
+    Hook(HookCommand),
     /// Tokens of operators and observers.
     #[command(subcommand)]
     Token(TokenCommand),
@@ -95,6 +127,21 @@ enum Command {
 }
 
 impl Cli {
+    /// Tells whether a command line is that of a hook, even if it cannot be read.
+    pub(crate) fn is_hook() -> bool {
+        let lenient = Self::command().ignore_errors(true);
+        let matches = lenient.try_get_matches_from(std::env::args_os());
+        matches.is_ok_and(|matches| matches.subcommand_name() == Some("hook"))
+    }
+
+    /// Returns the hook that is asked for, if one is.
+    pub(crate) fn hook(&self) -> Option<&HookCommand> {
+        match &self.command {
+            Some(Command::Hook(hook)) => Some(hook),
+            _ => None,
+        }
+    }
+
     /// Runs the command; a server shows nothing at its end.
     pub(crate) fn run(&self) -> Result<Option<Shown>, Failure> {
         match &self.command {
@@ -118,7 +165,18 @@ impl Cli {
             Command::Guard(guard) => return guard.run(&self.globals),
             Command::Wait(wait) => wait.run(&context()?),
             Command::Search(search) => search.run(&context()?),
+            Command::Reserve(reserve) => reserve.run(&context()?),
+            Command::Check(check) => check.run(&context()?),
+            Command::Renew(renew) => renew.run(&context()?),
+            Command::Release(release) => release.run(&context()?),
+            Command::Leases(leases) => leases.run(&context()?),
+            Command::AskRelease(ask) => ask.run(&context()?),
+            Command::AnswerRelease(answer) => answer.run(&context()?),
+            Command::Lock(lock) => lock.run(&context()?),
+            Command::Sentinel(sentinel) => sentinel.run(&context()?),
             Command::Contact(contact) => contact.run(&context()?),
+            // Its answer is its own, and so are its exit codes.
+            Command::Hook(_) => return Ok(None),
             Command::Token(token) => token.run(&context()?),
             Command::Call(call) => call.run(&context()?),
             Command::Health(health) => health.run(&context()?),

@@ -100,6 +100,11 @@ impl Config {
         })
     }
 
+    /// Returns how long a lease lasts when nobody says.
+    pub(crate) const fn lease_ttl_us(&self) -> i64 {
+        self.values.leases.default_ttl.us
+    }
+
     fn is_given(&self, path: &str) -> bool {
         let mut origins = KEYS.iter().zip(&self.origins);
         origins.any(|(key, origin)| key.path() == path && *origin != Origin::Default)

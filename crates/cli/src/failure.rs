@@ -28,6 +28,15 @@ impl Failure {
         }
     }
 
+    /// Replaces the hint by a better one, where there is one.
+    #[must_use]
+    pub(crate) fn advised(mut self, next: Option<String>) -> Self {
+        if let (Some(next), Value::Object(body)) = (next, &mut self.body) {
+            body.insert("hint".to_owned(), next.into());
+        }
+        self
+    }
+
     /// Returns what people are told.
     pub(crate) fn message(&self) -> &str {
         let message = self.body.get("message").and_then(Value::as_str);

@@ -70,6 +70,15 @@ impl Globals {
         Ok(())
     }
 
+    /// Returns the options of somebody who cannot wait long, unless told how long.
+    #[must_use]
+    pub(crate) fn hurried(&self, patience: Span) -> Self {
+        Self {
+            timeout: self.timeout.or(Some(patience)),
+            ..self.clone()
+        }
+    }
+
     /// Returns how long to wait, if somebody said.
     pub(crate) fn timeout(&self) -> Option<Duration> {
         let micros = self.timeout?.micros();

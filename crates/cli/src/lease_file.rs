@@ -7,6 +7,7 @@ use std::fs::File;
 use std::io::{ErrorKind, Read as _};
 use std::path::{Path, PathBuf};
 
+use comity_domain::TokenSecret;
 use comity_kernel::Error;
 use serde::{Deserialize, Serialize};
 
@@ -62,12 +63,13 @@ impl LeaseFile {
             let file = who::file_of(&name, globals.project.as_ref(), directory)?;
             return Ok(Some(Self::beside(&file.path)));
         }
-        let files = token_file::list(directory).into_iter();
-        let mut own = files.filter(|file| {
-            let kept = token_file::read(&file.path);
-            kept.is_ok_and(|kept| kept.reveal() == token.reveal())
-        });
-        Ok(own.next().map(|file| Self::beside(&file.path)))
+        Ok(Self::of_token(token, directory))
+    }
+
+    /// Finds the file beside the one that holds a token.
+    pub(crate) fn of_token(token: &TokenSecret, directory: &Path) -> Option<Self> {
+        let file = token_file::of_token(directory, token)?;
+        Some(Self::beside(&file.path))
     }
 
     /// Reads the leases; without a file there are none.
@@ -95,13 +97,6 @@ impl LeaseFile {
     }
 
     /// Keeps what was granted, in the place of earlier leases on the same patterns.
-    #[cfg_attr(
-        not(test),
-        expect(
-            dead_code,
-            reason = "`reserve` and the hooks of client programs will call it"
-        )
-    )]
     pub(crate) fn keep(&self, granted: &[KeptLease]) -> Result<(), Error> {
         self.change(|leases| {
             let is_new = |lease: &KeptLease| {
@@ -114,7 +109,6 @@ impl LeaseFile {
     }
 
     /// Forgets leases that were given up.
-    #[cfg_attr(not(test), expect(dead_code, reason = "`release` will call it"))]
     pub(crate) fn forget(&self, ids: &[i64]) -> Result<(), Error> {
         self.change(|leases| leases.retain(|lease| !ids.contains(&lease.id)))
     }

@@ -10,7 +10,9 @@ mod door;
 mod envoy;
 mod failure;
 mod globals;
+mod ground;
 mod guard;
+mod hook;
 mod joining;
 mod lease_file;
 mod output;
@@ -25,12 +27,22 @@ mod worktree;
 use clap::{CommandFactory as _, Parser as _};
 use clap_complete::CompleteEnv;
 
+use crate::failure::Failure;
+
 fn main() -> std::process::ExitCode {
     CompleteEnv::with_factory(cli::Cli::command).complete();
     match cli::Cli::try_parse() {
         Ok(mut cli) => {
             let form = output::Form::of(&cli.globals);
-            let done = match cli.globals.complete() {
+            let completed = cli.globals.complete();
+            if let Some(hook) = cli.hook() {
+                let verdict = match completed {
+                    Ok(()) => hook.run(&cli.globals),
+                    Err(error) => Failure::from(error).into(),
+                };
+                return output::tell(form, &verdict);
+            }
+            let done = match completed {
                 Ok(()) => cli.run(),
                 Err(error) => Err(error.into()),
             };

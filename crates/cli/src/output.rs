@@ -9,12 +9,18 @@ use indicatif::{ProgressBar, ProgressFinish};
 use serde_json::{Value, json};
 use tracing_subscriber::EnvFilter;
 
+use crate::cli::Cli;
 use crate::failure::Failure;
 use crate::globals::{Globals, variable};
-use crate::show::{Look, Shown, harmless, harmless_json};
+use crate::hook::Verdict;
+use crate::show::{Look, Shown, harmless, harmless_json, leases};
 
 /// Exit code of a wrong command line.
 const USAGE: u8 = 3;
+/// Exit code of a hook that blocks what a client program wants to do.
+const HOOK_BLOCKS: u8 = 2;
+/// Exit code of a hook that could not do its part.
+const HOOK_FAILED: u8 = 1;
 const RED: Style = AnsiColor::Red.on_default().bold();
 const YELLOW: Style = AnsiColor::Yellow.on_default().bold();
 const CYAN: Style = AnsiColor::Cyan.on_default();
@@ -80,9 +86,29 @@ fn complain(form: Form, body: &Value) {
     let text = |field: &str| body.get(field).and_then(Value::as_str).unwrap_or_default();
     let (message, hint) = (harmless(text("message")), harmless(text("hint")));
     let _ = writeln!(stderr, "{RED}error:{RED:#} {message}");
+    if let Some(holders) = leases::holders(body) {
+        let _ = writeln!(stderr, "{holders}");
+    }
     if !hint.is_empty() {
         let _ = writeln!(stderr, "{CYAN}hint:{CYAN:#} {hint}");
     }
+}
+
+/// Tells a client program what to do: 0 lets pass, 2 blocks, 1 lets pass with a warning.
+pub(crate) fn tell(form: Form, verdict: &Verdict) -> ExitCode {
+    let (body, exit) = match verdict {
+        Verdict::Pass => return ExitCode::SUCCESS,
+        Verdict::Block(body) => (body, HOOK_BLOCKS),
+        Verdict::Failed(body) => (body, HOOK_FAILED),
+    };
+    let message = body.get("message").and_then(Value::as_str);
+    let message = message.unwrap_or_default();
+    match (form, exit) {
+        (Form::Json, _) => complain(Form::Json, body),
+        (Form::People | Form::Quiet, HOOK_BLOCKS) => explain(&[message.to_owned()]),
+        (Form::People | Form::Quiet, _) => warn(&format!("comity let this pass: {message}")),
+    }
+    ExitCode::from(exit)
 }
 
 /// Prints what clap has to say, and chooses the exit code.
@@ -103,7 +129,8 @@ pub(crate) fn usage(error: &clap::Error) -> ExitCode {
     } else {
         let _ = error.print();
     }
-    ExitCode::from(USAGE)
+    let is_failed_hook = Cli::is_hook();
+    ExitCode::from(if is_failed_hook { HOOK_FAILED } else { USAGE })
 }
 
 /// Prints a line of JSON at once, for programs that wait for it.

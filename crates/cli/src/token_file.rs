@@ -52,6 +52,13 @@ pub(crate) fn of_agent(directory: &Path, slug: &str, name: &AgentName) -> Option
     files.find(|file| file.slug == slug)
 }
 
+/// Finds the file that holds a token.
+pub(crate) fn of_token(directory: &Path, token: &TokenSecret) -> Option<TokenFile> {
+    let holds =
+        |file: &TokenFile| read(&file.path).is_ok_and(|kept| kept.reveal() == token.reveal());
+    list(directory).into_iter().find(holds)
+}
+
 /// Reads a token.
 pub(crate) fn read(path: &Path) -> Result<TokenSecret, Error> {
     let unusable = |what: String| Error::Unusable { what };

@@ -131,7 +131,7 @@ fn of_project(files: Vec<TokenFile>, project: &ProjectRef) -> Vec<TokenFile> {
 }
 
 /// Tells whether a slug can be that of a key: `web`, or numbered because `web` was taken.
-fn is_slug_of(slug: &str, wanted: &str) -> bool {
+pub(crate) fn is_slug_of(slug: &str, wanted: &str) -> bool {
     let Some(rest) = slug.strip_prefix(wanted) else {
         return false;
     };

@@ -25,6 +25,19 @@ pub(crate) fn project_root(start: &Path) -> std::io::Result<PathBuf> {
     }
 }
 
+/// Finds where the paths of a project begin around a place: at the root of the nearest of its
+/// worktrees, the main one or a linked one. Repositories of other projects in between are passed.
+pub(crate) fn root_of(project: &Path, place: &Path) -> Option<PathBuf> {
+    let is_root = |directory: &&Path| {
+        *directory == project
+            || at(directory).is_some_and(|tree| {
+                let main = tree.main.canonicalize();
+                main.is_ok_and(|main| main == project)
+            })
+    };
+    place.ancestors().find(is_root).map(Path::to_owned)
+}
+
 fn at(root: &Path) -> Option<Worktree> {
     let git = root.join(".git");
     let main = if git.is_dir() {
@@ -79,6 +92,25 @@ mod tests {
             assert_eq!(project_root(&base.join(start)).unwrap(), base.join("main"));
         }
         assert_eq!(around(&base.join("wt/src")).unwrap().root, base.join("wt"));
+    }
+
+    #[test]
+    fn paths_begin_at_the_nearest_worktree_of_their_project() {
+        let (_directory, base) = repository();
+        let main = base.join("main");
+        let inner = main.join("sub");
+        std::fs::create_dir_all(inner.join(".git")).unwrap();
+        std::fs::write(inner.join(".git/HEAD"), "ref: refs/heads/main\n").unwrap();
+        for (place, root) in [
+            ("main/src/a", Some("main")),
+            ("wt/src/not/there", Some("wt")),
+            ("main/sub/a", Some("main")),
+            ("elsewhere", None),
+        ] {
+            let found = root_of(&main, &base.join(place));
+            assert_eq!(found, root.map(|root| base.join(root)), "{place}");
+        }
+        assert_eq!(root_of(&inner, &inner.join("a")), Some(inner));
     }
 
     #[test]

@@ -13,8 +13,12 @@ mod doors;
 mod guard;
 #[path = "suite/guard_held.rs"]
 mod guard_held;
+#[path = "suite/hook.rs"]
+mod hook;
 #[path = "suite/identity.rs"]
 mod identity;
+#[path = "suite/leases.rs"]
+mod leases;
 #[path = "suite/mail.rs"]
 mod mail;
 #[path = "suite/mail_wait.rs"]
@@ -27,6 +31,8 @@ mod mcp;
 mod mcp_client;
 #[path = "suite/mcp_join.rs"]
 mod mcp_join;
+#[path = "suite/mcp_leases.rs"]
+mod mcp_leases;
 #[path = "suite/output.rs"]
 mod output;
 #[path = "suite/place.rs"]

@@ -136,6 +136,8 @@ pub const TTL_US_MAX: i64 = 24 * 60 * 60 * 1_000_000;
 pub const TTL_US_DEFAULT: i64 = 30 * 60 * 1_000_000;
 /// Paths and patterns of one request for leases.
 pub const PATTERNS_PER_CALL_MAX: usize = 64;
+/// Patterns of one request that begin with a wildcard.
+pub const ROOTLESS_PATTERNS_MAX: usize = 16;
 /// Leases that one call may renew or release by number.
 pub const LEASES_PER_CALL_MAX: usize = 500;
 /// Paths of one question of the Git guard.
@@ -146,6 +148,8 @@ pub const GUARD_PATHS_SHOWN_MAX: usize = 20;
 pub const SWEEP_MAX: i64 = 500;
 /// Callers that may wait for leases at a time.
 pub const WAITERS_MAX: usize = 1_000;
+/// Waits of one credential at a time.
+pub const WAITS_PER_CREDENTIAL_MAX: usize = 32;
 /// The longest interval of a sentinel.
 pub const SENTINEL_US_MAX: i64 = 365 * 24 * 60 * 60 * 1_000_000;
 

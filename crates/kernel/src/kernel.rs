@@ -154,6 +154,7 @@ impl Kernel {
         let patience_us = command.patience().map_or(0, Span::micros);
         let (queue, reads) = (Arc::clone(&self.queue), Arc::clone(&self.reads));
         let (line, ambient) = (self.line.clone(), self.ambient.clone());
+        let quiet = self.ambient.clone();
         let (head, ending) = (self.head.clone(), self.ending.subscribe());
         async move {
             if patience_us > WAIT_US_MAX {
@@ -162,21 +163,31 @@ impl Kernel {
             if patience_us == 0 {
                 return submit(&queue, &ambient, caller, command, Audience::Any).await;
             }
+            let (actor, claim) = (caller.actor.clone(), command.claim());
+            let (looker, sight) = (Arc::clone(&reads), ambient.clone());
+            let (asker, wish) = (caller.actor.clone(), command.clone());
             let around = Surroundings {
-                attempt: || {
+                attempt: Box::new(move |ended| {
                     let (caller, command) = (caller.clone(), command.clone());
-                    submit(&queue, &ambient, caller, command, Audience::Present)
-                },
-                last_end: || {
-                    let read = ask(&reads, &ambient, Actor::System, LastEnd);
-                    async move { Ok(read.await?.answer) }
-                },
+                    let audience = Audience::Present { ended };
+                    Box::pin(submit(&queue, &ambient, caller, command, audience))
+                }),
+                look: Box::new(move || {
+                    let read = ask(&looker, &sight, asker.clone(), wish.look());
+                    Box::pin(async move { Ok(read.await?.answer) })
+                }),
+                last_end: Box::new(move || {
+                    let read = ask(&reads, &quiet, Actor::System, LastEnd);
+                    Box::pin(async move {
+                        let read = read.await?;
+                        Ok((read.as_of_seq, read.answer))
+                    })
+                }),
                 head,
                 ending,
             };
             let patience = Duration::from_micros(patience_us.unsigned_abs());
-            let project = caller.actor.project();
-            line::wait_in(line, project, command.claim(), patience, around).await
+            line::wait_in(line, &actor, claim, patience, around).await
         }
     }
 

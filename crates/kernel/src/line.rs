@@ -1,44 +1,57 @@
 //! The line of those who wait for a lease: first come, first served, within this process.
 //!
-//! Nobody waits inside a transaction: a waiter tries its whole command again when something has
-//! changed, and before it tries, those before it that want the same have tried.
+//! Nobody waits inside a transaction, and nobody tries in vain: a waiter looks with a read whenever
+//! a lease has ended or one in its way must have expired, and hands its whole command to the writer
+//! again once nothing seems to be in the way. Before it does, those before it that want the same
+//! have looked too.
 
 use std::collections::BTreeMap;
 use std::future::Future;
+use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use comity_domain::limits::WAITERS_MAX;
+use comity_domain::limits::{WAITERS_MAX, WAITS_PER_CREDENTIAL_MAX};
 use comity_domain::{Pattern, ProjectId, Seq, Span};
 use tokio::sync::watch;
 use tokio::time::Instant;
 
-use crate::actor::{Actor, Party};
+use crate::actor::{Actor, Credential, Party};
 use crate::command::Command;
 use crate::error::Error;
 use crate::query::Query;
-use crate::store::Row;
+use crate::reservation::check::Checked;
+use crate::store::{Row, StoreError};
 use crate::tx::{Read, Snapshot};
 
-/// How long somebody waits for those before it to have tried, should one of them be stuck.
-const TURN_MAX: Duration = Duration::from_millis(200);
+/// How long somebody waits for those before it to have looked, should one of them be stuck.
+const TURN_MAX: Duration = Duration::from_secs(1);
 
 /// How soon after a change somebody who waits looks again.
 const LOOK_EVERY: Duration = Duration::from_millis(2);
 
+/// How long somebody who waits rests when the readers or the writer are busy.
+const REST: Duration = Duration::from_millis(50);
+
 /// A command whose caller may wait until others let go.
 pub trait Patient: Command + Clone + Sync {
+    /// The question whether anything is in the way.
+    type Look: Query<Answer = Checked>;
+
     /// Returns how long the caller wants to wait.
     fn patience(&self) -> Option<Span>;
 
     /// Returns what it wants, to tell who wants the same.
     fn claim(&self) -> Claim;
+
+    /// Asks whether anything is in its way.
+    fn look(&self) -> Self::Look;
 }
 
 /// What somebody wants to hold.
 #[derive(Clone, Debug)]
 pub enum Claim {
-    /// Files.
+    /// Files, without regard to case: who may want the same keeps to the order.
     Files(Vec<Pattern>),
     /// A name.
     Lock(String),
@@ -56,14 +69,21 @@ impl Claim {
     }
 }
 
-/// Everybody who waits, in the order they came.
-#[derive(Clone)]
-pub(crate) struct Line(Arc<Waiting>);
+/// What somebody who waits has looked at.
+#[derive(Clone, Copy, Debug)]
+struct Looked {
+    /// The last end of a lease that it knew of.
+    ended: Seq,
+    /// When something in its way expires: then it looks by itself.
+    wake: Instant,
+}
 
-struct Waiting {
-    places: Mutex<Places>,
-    /// Counts whatever happens in the line.
-    changed: watch::Sender<u64>,
+/// Everybody who waits, in the order they came.
+#[derive(Clone, Default)]
+pub(crate) struct Line {
+    places: Arc<Mutex<Places>>,
+    /// The last end of a lease, and as of when: one look serves all who wait.
+    last_end: Arc<tokio::sync::Mutex<Option<(Seq, Seq)>>>,
 }
 
 #[derive(Default)]
@@ -72,127 +92,128 @@ struct Places {
     taken: BTreeMap<u64, Place>,
 }
 
+#[derive(Clone)]
 struct Place {
     project: Option<ProjectId>,
-    claim: Claim,
-    /// When its last attempt began that has ended.
-    tried: Option<Instant>,
-    /// Since when it must have tried, for somebody behind it.
-    called: Option<Instant>,
-}
-
-impl Default for Line {
-    fn default() -> Self {
-        Self(Arc::new(Waiting {
-            places: Mutex::default(),
-            changed: watch::Sender::new(0),
-        }))
-    }
+    credential: Credential,
+    claim: Arc<Claim>,
+    looked: watch::Receiver<Looked>,
 }
 
 /// Somebody's place; dropping it leaves the line.
 struct Taken {
     line: Line,
     number: u64,
+    looked: watch::Sender<Looked>,
+    /// What those before it that want the same have looked at.
+    before: Vec<watch::Receiver<Looked>>,
 }
 
 impl Drop for Taken {
     fn drop(&mut self) {
         self.line.lock().taken.remove(&self.number);
-        self.line.tell();
     }
 }
 
 impl Line {
-    fn join(&self, project: Option<ProjectId>, claim: Claim) -> Result<Taken, Error> {
-        let mut places = self.lock();
-        if places.taken.len() >= WAITERS_MAX {
-            return Err(Error::Busy {
-                reason: "too many wait for leases already".to_owned(),
-            });
-        }
-        let number = places.next;
-        places.next += 1;
-        places.taken.insert(
-            number,
-            Place {
-                project,
-                claim,
-                tried: None,
-                called: None,
-            },
-        );
+    fn join(&self, actor: &Actor, claim: Claim) -> Result<Taken, Error> {
+        let claim = Arc::new(claim);
+        let (project, credential) = (actor.project(), actor.credential());
+        let (sender, looked) = watch::channel(Looked {
+            ended: Seq::ZERO,
+            wake: Instant::now(),
+        });
+        let place = Place {
+            project,
+            credential,
+            claim: Arc::clone(&claim),
+            looked,
+        };
+        let (number, before) = self.take_place(place)?;
+        // Comparing takes a while; nobody is kept out meanwhile.
+        let compete = |place: &Place| {
+            let apart = place.project != project && place.project.is_some() && project.is_some();
+            !apart && place.claim.competes_with(&claim)
+        };
+        let before = before.into_iter().filter(compete);
         Ok(Taken {
             line: self.clone(),
             number,
+            looked: sender,
+            before: before.map(|place| place.looked).collect(),
         })
     }
 
-    fn lock(&self) -> MutexGuard<'_, Places> {
-        self.0.places.lock().unwrap_or_else(PoisonError::into_inner)
+    fn take_place(&self, place: Place) -> Result<(u64, Vec<Place>), Error> {
+        let mut places = self.lock();
+        let own = |taken: &&Place| taken.credential == place.credential;
+        let busy = |reason: &str| Error::Busy {
+            reason: reason.to_owned(),
+        };
+        if places.taken.len() >= WAITERS_MAX {
+            return Err(busy("too many wait for leases already"));
+        }
+        if places.taken.values().filter(own).count() >= WAITS_PER_CREDENTIAL_MAX {
+            return Err(busy("you wait for too many leases already"));
+        }
+        let before = places.taken.values().cloned().collect();
+        let number = places.next;
+        places.next += 1;
+        places.taken.insert(number, place);
+        Ok((number, before))
     }
 
-    fn tell(&self) {
-        self.0.changed.send_modify(|count| *count += 1);
+    /// Returns the last end of a lease as of a head or later.
+    async fn last_end<Asked>(&self, head: Seq, ask: impl FnOnce() -> Asked) -> Result<Seq, Error>
+    where
+        Asked: Future<Output = Result<(Seq, Seq), Error>>,
+    {
+        let mut known = self.last_end.lock().await;
+        match *known {
+            Some((as_of, ended)) if as_of >= head => Ok(ended),
+            _ => {
+                let (as_of, ended) = ask().await?;
+                *known = Some((as_of, ended));
+                Ok(ended)
+            }
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Places> {
+        self.places.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Taken {
-    /// Lets those before it that want the same try first.
-    async fn turn(&self) {
-        let since = Instant::now();
-        let mut changed = self.line.0.changed.subscribe();
-        if self.call(since) {
-            return;
-        }
-        self.line.tell();
-        let all_tried = async {
-            while !self.call(since) {
-                if changed.changed().await.is_err() {
-                    return;
-                }
+    /// Lets those before it that want the same look first: at this end of a lease, and at what has
+    /// expired by now.
+    async fn turn(&mut self, ended: Seq) {
+        let now = Instant::now();
+        let has_looked = |looked: &Looked| looked.ended >= ended && looked.wake > now;
+        let all = async {
+            for before in &mut self.before {
+                // Who has left the line is no longer before anybody.
+                let _ = before.wait_for(has_looked).await;
             }
         };
         // One that is stuck must not keep everybody behind it.
-        let _ = tokio::time::timeout(TURN_MAX, all_tried).await;
+        let _ = tokio::time::timeout(TURN_MAX, all).await;
     }
 
-    /// Calls those before it; tells whether all of them have tried since.
-    fn call(&self, since: Instant) -> bool {
-        let mut places = self.line.lock();
-        let Some((project, claim)) = places
-            .taken
-            .get(&self.number)
-            .map(|own| (own.project, own.claim.clone()))
-        else {
-            return true;
-        };
-        let mut all = true;
-        for (_, before) in places.taken.range_mut(..self.number) {
-            let same_project =
-                before.project.is_none() || project.is_none() || before.project == project;
-            let has_tried = before.tried.is_some_and(|tried| tried >= since);
-            if same_project && !has_tried && before.claim.competes_with(&claim) {
-                before.called = Some(since);
-                all = false;
-            }
-        }
-        all
+    /// Returns the end of a lease that must still be the last one when the command is decided: if
+    /// another has ended meanwhile, those before it look first. The first in line, and whoever tries
+    /// for the last time, need not care.
+    fn mark(&self, ended: Seq, is_over: bool) -> Option<Seq> {
+        let anybody = self
+            .before
+            .iter()
+            .any(|before| before.has_changed().is_ok());
+        (anybody && !is_over).then_some(ended)
     }
 
-    /// Notes that an attempt that began then has ended.
-    fn tried(&self, began: Instant) {
-        if let Some(own) = self.line.lock().taken.get_mut(&self.number) {
-            own.tried = Some(began);
-        }
-        self.line.tell();
-    }
-
-    /// Tells whether somebody behind waits for the next attempt.
-    fn is_called(&self) -> bool {
-        let places = self.line.lock();
-        let own = places.taken.get(&self.number);
-        own.is_some_and(|own| own.called > own.tried)
+    /// Notes what it has looked at, for those behind it.
+    fn note(&self, ended: Seq, wake: Instant) {
+        self.looked.send_replace(Looked { ended, wake });
     }
 }
 
@@ -206,81 +227,105 @@ impl Query for LastEnd {
     type Answer = Seq;
 
     fn run(&self, _actor: &Actor, snapshot: &mut Snapshot<'_>) -> Result<Seq, Error> {
-        Ok(snapshot.one(
-            "select coalesce(max(ended_seq), 0) from reservation",
-            &[],
-            Row::take,
-        )?)
+        Ok(last_end(snapshot)?)
     }
 }
 
+/// Returns the number of the last event that ended a lease or lock.
+pub(crate) fn last_end(read: &mut impl Read) -> Result<Seq, StoreError> {
+    read.one(
+        "select coalesce(max(ended_seq), 0) from reservation where ended_seq is not null",
+        &[],
+        Row::take,
+    )
+}
+
+/// An answer to come.
+type Coming<T> = Pin<Box<dyn Future<Output = Result<T, Error>> + Send>>;
+
 /// What a waiter needs of the kernel.
-pub(crate) struct Surroundings<Try, Ask> {
-    /// Tries the command once; whoever stops listening is not granted anything.
-    pub(crate) attempt: Try,
-    /// Asks for the last end of a lease.
-    pub(crate) last_end: Ask,
+pub(crate) struct Surroundings<T> {
+    /// Tries the command once, unless a lease has ended since; whoever stops listening is not
+    /// granted anything.
+    pub(crate) attempt: Box<dyn Fn(Option<Seq>) -> Coming<T> + Send + Sync>,
+    /// Asks whether anything is in the way.
+    pub(crate) look: Box<dyn Fn() -> Coming<Checked> + Send + Sync>,
+    /// Asks for the last end of a lease: as of when, and which.
+    pub(crate) last_end: Box<dyn Fn() -> Coming<(Seq, Seq)> + Send + Sync>,
     /// The log's end.
     pub(crate) head: watch::Receiver<Seq>,
     /// Turns true when nobody should wait any longer.
     pub(crate) ending: watch::Receiver<bool>,
 }
 
-/// Tries again whenever somebody lets go, until it is granted or the patience is at its end.
-pub(crate) async fn wait_in<T, Try, Tried, Ask, Asked>(
+/// Tries until it is granted or the patience is at its end.
+pub(crate) async fn wait_in<T>(
     line: Line,
-    project: Option<ProjectId>,
+    actor: &Actor,
     claim: Claim,
     patience: Duration,
-    mut around: Surroundings<Try, Ask>,
-) -> Result<T, Error>
-where
-    Try: Fn() -> Tried,
-    Tried: Future<Output = Result<T, Error>>,
-    Ask: Fn() -> Asked,
-    Asked: Future<Output = Result<Seq, Error>>,
-{
+    mut around: Surroundings<T>,
+) -> Result<T, Error> {
     let end = Instant::now() + patience;
-    let place = line.join(project, claim)?;
+    let mut place = line.join(actor, claim)?;
     loop {
-        let ended = (around.last_end)().await?;
-        place.turn().await;
-        let began = Instant::now();
-        let tried = (around.attempt)().await;
-        place.tried(began);
-        let conflicts = match tried {
-            Err(Error::ReservationConflict { conflicts })
-                if Instant::now() < end && !*around.ending.borrow() =>
-            {
-                conflicts
+        let head = *around.head.borrow_and_update();
+        let ended = match line.last_end(head, &around.last_end).await {
+            Err(Error::Busy { .. }) if Instant::now() < end => {
+                tokio::time::sleep(REST).await;
+                continue;
             }
-            tried => return tried,
+            ended => ended?,
         };
-        // A lease that expires does so without an event: whoever waits counts along.
-        let soonest = conflicts.iter().map(|one| one.ttl_remaining_ms).min();
-        let soonest = Duration::from_millis(soonest.unwrap_or(0).unsigned_abs() + 1);
-        let wake = (Instant::now() + soonest).min(end);
-        let mut changed = line.0.changed.subscribe();
+        place.turn(ended).await;
+        let is_over = Instant::now() >= end || *around.ending.borrow();
+        let wake = match (around.look)().await {
+            Ok(Checked {
+                free: false,
+                conflicts,
+            }) if !is_over => after_the_first(&conflicts),
+            Err(Error::Busy { .. }) if !is_over => Instant::now() + REST,
+            // Nothing seems to be in the way, or there is no more time: it is tried, and what the
+            // transaction says counts.
+            _ => match (around.attempt)(place.mark(ended, is_over)).await {
+                Err(Error::ReservationConflict { conflicts }) if !is_over => {
+                    after_the_first(&conflicts)
+                }
+                Err(Error::Busy { .. }) if !is_over => Instant::now() + REST,
+                tried => return tried,
+            },
+        };
+        place.note(ended, wake);
+        around.rest(&line, ended, wake.min(end)).await;
+    }
+}
+
+/// Returns when the first of some leases expires, which it does without an event.
+fn after_the_first(conflicts: &[crate::reservation::Conflict]) -> Instant {
+    let soonest_ms = conflicts.iter().map(|one| one.ttl_remaining_ms).min();
+    let soonest_ms = soonest_ms.unwrap_or(0).unsigned_abs() + 1;
+    Instant::now() + Duration::from_millis(soonest_ms)
+}
+
+impl<T> Surroundings<T> {
+    /// Rests until a lease has ended since, or until then.
+    async fn rest(&mut self, line: &Line, since: Seq, until: Instant) {
         loop {
-            if place.is_called() {
-                break;
-            }
             tokio::select! {
-                moved = around.head.changed() => {
+                moved = self.head.changed() => {
                     if moved.is_err() {
-                        return Err(Error::ReservationConflict { conflicts });
+                        return;
                     }
+                    // Many changes in a moment are looked at together.
                     tokio::time::sleep(LOOK_EVERY).await;
-                    around.head.borrow_and_update();
-                    if (around.last_end)().await? > ended {
-                        break;
+                    let head = *self.head.borrow_and_update();
+                    match line.last_end(head, &self.last_end).await {
+                        Ok(ended) if ended <= since => {}
+                        _ => return,
                     }
                 }
-                _ = changed.changed() => {}
-                _ = around.ending.changed() => {
-                    return Err(Error::ReservationConflict { conflicts });
-                }
-                () = tokio::time::sleep_until(wake) => break,
+                _ = self.ending.changed() => return,
+                () = tokio::time::sleep_until(until) => return,
             }
         }
     }

@@ -21,6 +21,9 @@ const NAMES: [&str; 8] = [
     "--no-relative",
 ];
 
+/// What the names of branches begin with.
+const BRANCHES: &[u8] = b"refs/heads/";
+
 /// Why it cannot be said what an action writes.
 #[derive(Debug, thiserror::Error)]
 pub enum ChangesError {
@@ -37,6 +40,24 @@ pub enum ChangesError {
     },
 }
 
+/// Tells whether a hook's action can write anything; Git need not be asked for that.
+///
+/// The one of references comes three times for each change, and for many that move no branch.
+pub fn writes(hook: Hook, arguments: &[OsString], input: &[u8]) -> bool {
+    let moves_branch = |line: &[u8]| {
+        let name = line.splitn(3, |byte| *byte == b' ').nth(2);
+        name.is_none_or(|name| name.starts_with(BRANCHES))
+    };
+    match hook {
+        Hook::PreCommit | Hook::PreMergeCommit => true,
+        Hook::PrePush => !input.is_empty(),
+        Hook::ReferenceTransaction => {
+            arguments.first().is_some_and(|state| state == "prepared")
+                && lines(input).any(moves_branch)
+        }
+    }
+}
+
 /// Finds the paths that the action of a hook writes, from the root of the work tree.
 ///
 /// Deleted files count, and both names of moved ones, changed modes and types, and gitlinks.
@@ -47,20 +68,20 @@ pub fn changes(
     input: &[u8],
 ) -> Result<BTreeSet<Vec<u8>>, ChangesError> {
     let git = repository.git();
+    if !writes(hook, arguments, input) {
+        return Ok(BTreeSet::new());
+    }
     match hook {
         Hook::PreCommit | Hook::PreMergeCommit => Ok(staged(git)?),
         Hook::PrePush => {
             let revisions = pushed(git, input)?;
             Ok(written_by(git, &revisions, &["--remotes"])?)
         }
-        Hook::ReferenceTransaction
-            if arguments.first().is_some_and(|state| state == "prepared") =>
-        {
+        Hook::ReferenceTransaction => {
             let revisions = moved(input)?;
             // Not `--all`: that has a detached HEAD in it, and a commit made there would be known.
             Ok(written_by(git, &revisions, &["--branches", "--remotes"])?)
         }
-        Hook::ReferenceTransaction => Ok(BTreeSet::new()),
     }
 }
 
@@ -128,7 +149,7 @@ fn moved(input: &[u8]) -> Result<Vec<String>, ChangesError> {
             return Err(not_understood(Hook::ReferenceTransaction, line));
         };
         // A symbolic reference names another one, whose own line says what becomes of it.
-        if !name.starts_with(b"refs/heads/") || new.starts_with(b"ref:") {
+        if !name.starts_with(BRANCHES) || new.starts_with(b"ref:") {
             continue;
         }
         let new = ObjectId::parse(new);

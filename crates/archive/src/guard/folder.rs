@@ -20,12 +20,18 @@ pub enum FolderError {
     /// Git does not say where they would be.
     #[error(transparent)]
     Git(#[from] GitError),
-    /// They are shared with other repositories, or switched off.
+    /// A setting shares them with other repositories, or switches them off.
     #[error(
         "`core.hooksPath` is `{}`, which lies outside of this repository: hooks there are not this repository's alone",
         .0.display()
     )]
     Outside(PathBuf),
+    /// A link leads to where others have theirs.
+    #[error(
+        "`{}` is a link that leads out of this repository: hooks there are not this repository's alone",
+        .0.display()
+    )]
+    Linked(PathBuf),
 }
 
 impl Folder {
@@ -33,35 +39,32 @@ impl Folder {
     /// files, which Git obeys as well; outside of the repository it is refused.
     pub fn effective(repository: &Repository) -> Result<Self, FolderError> {
         let Some(setting) = Self::setting(repository)? else {
-            return Ok(Self::usual(repository));
+            return Self::usual(repository);
         };
-        let outside = || FolderError::Outside(setting.clone());
-        if setting.as_os_str().is_empty() {
-            return Err(outside());
-        }
-        let common = repository.common_directory();
         // Relative to where hooks run: the root of the work tree, or else the repository itself.
-        let start = repository.work_tree().unwrap_or(common);
-        let path = resolved(&start.join(&setting)).ok_or_else(outside)?;
-        if path.starts_with(common) {
-            let in_work_tree = false;
-            return Ok(Self { path, in_work_tree });
-        }
-        let main = common.parent().filter(|_| common.ends_with(".git"));
-        let mut roots = [repository.work_tree(), main].into_iter().flatten();
-        if roots.any(|root| path.starts_with(root)) {
-            let in_work_tree = true;
-            return Ok(Self { path, in_work_tree });
-        }
-        Err(outside())
+        let start = repository.work_tree();
+        let start = start.unwrap_or_else(|| repository.common_directory());
+        let found = Some(&setting)
+            .filter(|setting| !setting.as_os_str().is_empty())
+            .and_then(|setting| Self::inside(repository, &start.join(setting)));
+        found.ok_or(FolderError::Outside(setting))
     }
 
     /// Returns the directory where hooks are unless a setting says otherwise; all work trees share it.
-    pub fn usual(repository: &Repository) -> Self {
-        Self {
-            path: repository.common_directory().join("hooks"),
-            in_work_tree: false,
-        }
+    pub fn usual(repository: &Repository) -> Result<Self, FolderError> {
+        let path = repository.common_directory().join("hooks");
+        Self::inside(repository, &path).ok_or(FolderError::Linked(path))
+    }
+
+    /// Takes a directory if it lies in the repository or in a work tree, wherever links lead.
+    fn inside(repository: &Repository, path: &Path) -> Option<Self> {
+        let path = resolved(path)?;
+        let common = repository.common_directory();
+        let main = common.parent().filter(|_| common.ends_with(".git"));
+        let mut trees = [repository.work_tree(), main].into_iter().flatten();
+        let in_work_tree = !path.starts_with(common);
+        let is_inside = !in_work_tree || trees.any(|tree| path.starts_with(tree));
+        is_inside.then_some(Self { path, in_work_tree })
     }
 
     /// Reads `core.hooksPath`.
@@ -89,5 +92,7 @@ fn resolved(path: &Path) -> Option<PathBuf> {
     });
     let (real, rest) = there?;
     let plain = |part: Component<'_>| matches!(part, Component::Normal(_) | Component::CurDir);
-    rest.components().all(plain).then(|| real.join(rest))
+    let is_plain = rest.components().all(plain);
+    // Part by part: to join with nothing would leave a slash at the end.
+    is_plain.then(|| real.iter().chain(rest).collect())
 }

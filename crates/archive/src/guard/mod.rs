@@ -12,7 +12,7 @@ mod hooks;
 mod links;
 mod script;
 
-pub use changes::{ChangesError, changes};
+pub use changes::{ChangesError, changes, writes};
 pub use earlier::run_earlier;
 pub use folder::{Folder, FolderError};
 pub use hook::Hook;

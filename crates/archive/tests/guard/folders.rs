@@ -21,9 +21,10 @@ fn hooks_lie_where_git_runs_them() {
     place.git(&["worktree", "add", "-q", "../linked", "-b", "side"]);
     let usual = place.tree().join(".git/hooks");
     for directory in ["tree", "tree/src", "linked"] {
+        let (found, in_work_tree) = effective(&place, directory).unwrap();
         assert_eq!(
-            effective(&place, directory).unwrap(),
-            (usual.clone(), false)
+            (found.as_os_str(), in_work_tree),
+            (usual.as_os_str(), false)
         );
     }
     place.git(&["config", "core.hooksPath", ".githooks/new"]);
@@ -75,6 +76,26 @@ fn a_directory_outside_is_refused() {
         error.contains("core.hooksPath") && error.contains("outside"),
         "{error}"
     );
+}
+
+// 3.11 S12: nor is what a link in the usual place leads to
+#[test]
+fn a_link_that_leads_outside_is_refused() {
+    let place = Place::new();
+    let usual = place.tree().join(".git/hooks");
+    std::fs::remove_dir_all(&usual).unwrap();
+    std::fs::create_dir(place.path("shared")).unwrap();
+    std::os::unix::fs::symlink(place.path("shared"), &usual).unwrap();
+    let refused = effective(&place, "tree");
+    assert!(
+        matches!(refused, Err(FolderError::Linked(_))),
+        "{refused:?}"
+    );
+    std::fs::remove_file(&usual).unwrap();
+    std::os::unix::fs::symlink("other", &usual).unwrap();
+    std::fs::create_dir(place.tree().join(".git/other")).unwrap();
+    let inside = (place.tree().join(".git/other"), false);
+    assert_eq!(effective(&place, "tree").unwrap(), inside);
 }
 
 #[test]

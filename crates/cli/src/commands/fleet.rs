@@ -14,7 +14,7 @@ use crate::who::Who;
 /// Projects whose agents are looked at.
 const PROJECTS_MAX: usize = 20;
 /// Agents that are named; the whole is at most ten lines.
-const AGENTS_MAX: usize = 5;
+const AGENTS_MAX: usize = 4;
 
 /// Shows the fleet.
 pub(crate) fn run(context: &Context<'_>) -> Result<Shown, Failure> {
@@ -26,6 +26,7 @@ pub(crate) fn run(context: &Context<'_>) -> Result<Shown, Failure> {
     let session = context.session()?;
     let projects = projects(&session)?;
     let agents = agents(&session, &projects)?;
+    let leases = leases(&session, &projects)?;
     let server = session.door.server();
     let next = match (projects.is_empty(), agents.is_empty(), &server) {
         (true, _, _) => "comity init",
@@ -38,6 +39,7 @@ pub(crate) fn run(context: &Context<'_>) -> Result<Shown, Failure> {
         "data": session.door.data().path(),
         "projects": projects,
         "agents": agents,
+        "leases": leases,
         "next": next,
     });
     let text = for_people(&answer, &projects, &agents);
@@ -75,6 +77,21 @@ fn agents(session: &Session<'_>, projects: &[Value]) -> Result<Vec<Value>, Failu
     Ok(found)
 }
 
+/// Counts the leases on files of the projects.
+fn leases(session: &Session<'_>, projects: &[Value]) -> Result<i64, Failure> {
+    let mut count = 0;
+    for project in projects.iter().take(PROJECTS_MAX) {
+        let project = ProjectRef::parse(text(project, "key")).map_err(Failure::unusable)?;
+        let request = ProjectStatusQuery {
+            project: Some(project),
+        };
+        let status = session.call(ProjectStatusQuery::NAME, &request)?;
+        let leases = status.get("leases").and_then(Value::as_i64);
+        count += leases.unwrap_or_default();
+    }
+    Ok(count)
+}
+
 fn for_people(answer: &Value, projects: &[Value], agents: &[Value]) -> String {
     let server = answer.get("server").and_then(Value::as_str);
     let slugs = projects
@@ -101,6 +118,8 @@ fn for_people(answer: &Value, projects: &[Value], agents: &[Value]) -> String {
                 .to_owned(),
         );
     }
+    let leases = answer.get("leases").and_then(Value::as_i64);
+    lines.push(format!("leases    {}", leases.unwrap_or_default()));
     lines.push(format!("next      {}", text(answer, "next")));
     lines.join("\n")
 }

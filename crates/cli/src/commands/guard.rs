@@ -4,6 +4,7 @@ mod check;
 mod hook;
 mod install;
 mod status;
+mod told;
 mod uninstall;
 
 use clap::Subcommand;

@@ -1,8 +1,10 @@
 //! One file per command; each translates and delegates.
 
 pub(crate) mod agent;
+pub(crate) mod ask_release;
 pub(crate) mod backup;
 pub(crate) mod call;
+pub(crate) mod check;
 pub(crate) mod completions;
 pub(crate) mod config;
 pub(crate) mod contact;
@@ -10,14 +12,22 @@ pub(crate) mod doctor;
 pub(crate) mod fleet;
 pub(crate) mod guard;
 pub(crate) mod health;
+pub(crate) mod hook;
+pub(crate) mod in_line;
 pub(crate) mod init;
 pub(crate) mod join;
+pub(crate) mod leases;
+pub(crate) mod lock;
 pub(crate) mod mail;
 pub(crate) mod man;
 pub(crate) mod mcp;
 pub(crate) mod paging;
 pub(crate) mod project;
+pub(crate) mod release;
+pub(crate) mod renew;
+pub(crate) mod reserve;
 pub(crate) mod search;
+pub(crate) mod sentinel;
 pub(crate) mod serve;
 pub(crate) mod status;
 pub(crate) mod token;

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::failure::Failure;
 use crate::session::Context;
-use crate::show::{Shown, View, harmless};
+use crate::show::{Shown, View, field, harmless, length};
 
 /// Shows how things stand.
 #[derive(Args)]
@@ -46,15 +46,26 @@ pub(crate) fn for_people(orientation: &Value) -> String {
         others,
         unread,
         ack_pending,
+        leases_held,
+        leases,
     } = Said::of(orientation);
-    format!(
+    let mut text = format!(
         "you      {name}\nproject  {project}\ntask     {task}\nothers   {others}\n\
-         unread   {unread}\nto ack   {ack_pending}"
-    )
+         unread   {unread}\nto ack   {ack_pending}\nholds    {leases_held}"
+    );
+    for lease in &leases {
+        text.push_str("\n  ");
+        text.push_str(lease);
+    }
+    text
 }
 
 /// Characters of the task that a model is told: the rest is its own to look up.
 const TASK_CHARS_MAX: usize = 1_000;
+/// Leases that a model is told one by one.
+const LEASES_TOLD_MAX: usize = 5;
+/// Characters of a path that are told.
+const PATH_CHARS_MAX: usize = 60;
 
 /// Writes an orientation as short Markdown.
 fn for_a_model(orientation: &Value) -> String {
@@ -65,6 +76,8 @@ fn for_a_model(orientation: &Value) -> String {
         others,
         unread,
         ack_pending,
+        leases_held,
+        leases,
     } = Said::of(orientation);
     let task: String = task.chars().take(TASK_CHARS_MAX).collect();
     let mut text = format!(
@@ -73,15 +86,23 @@ fn for_a_model(orientation: &Value) -> String {
     // Writing to a string cannot fail.
     let _ = writeln!(
         text,
-        "Your task: {task}\nIn your inbox: {unread} unread, {ack_pending} to acknowledge.\n\n## Rules\n"
+        "Your task: {task}\nIn your inbox: {unread} unread, {ack_pending} to acknowledge."
     );
+    let shown: Vec<_> = leases.into_iter().take(LEASES_TOLD_MAX).collect();
+    let shown = shown.join("; ");
+    let _ = match (leases_held, shown.as_str()) {
+        (0, _) => writeln!(text, "You hold no leases."),
+        (held, "") => writeln!(text, "You hold {held} locks."),
+        (held, shown) => writeln!(text, "You hold {held} leases; these end first: {shown}."),
+    };
+    let _ = writeln!(text, "\n## Rules\n");
     let rules = orientation.get("rules").and_then(Value::as_array);
     for rule in rules.into_iter().flatten().filter_map(Value::as_str) {
         let _ = writeln!(text, "- {}", harmless(rule));
     }
     let _ = write!(
         text,
-        "\nCommands, each with `--as {name}`: `comity mail inbox --unread`, `comity mail send NAME --subject S --body B`, `comity mail ack ID`, `comity wait`, `comity agent list`; `--json` for programs."
+        "\nCommands, each with `--as {name}`: `comity mail inbox --unread`, `comity mail send NAME --subject S --body B`, `comity mail ack ID`, `comity wait`, `comity agent list`, `comity reserve PATH --reason R`, `comity check PATH`, `comity release PATH`, `comity leases`; `--json` for programs."
     );
     text
 }
@@ -93,6 +114,9 @@ struct Said {
     others: i64,
     unread: i64,
     ack_pending: i64,
+    leases_held: i64,
+    /// The leases on files that end first, in few words each.
+    leases: Vec<String>,
 }
 
 impl Said {
@@ -115,8 +139,28 @@ impl Said {
             others: count("others"),
             unread: count("unread"),
             ack_pending: count("ack_pending"),
+            leases_held: count("leases_held"),
+            leases: leases(orientation),
         }
     }
+}
+
+fn leases(orientation: &Value) -> Vec<String> {
+    let leases = orientation.get("leases").and_then(Value::as_array);
+    let in_short = |lease: &Value| {
+        let path = field(lease, "path_pattern");
+        let mut letters = path.chars();
+        let mut path: String = letters.by_ref().take(PATH_CHARS_MAX).collect();
+        path.extend(letters.next().map(|_| '…'));
+        let left_ms = lease.get("ttl_remaining_ms").and_then(Value::as_i64);
+        let left = length(left_ms.unwrap_or_default());
+        let mode = match lease.get("exclusive") {
+            Some(Value::Bool(false)) => ", shared",
+            _ => "",
+        };
+        format!("{}  {path}  {left}{mode}", field(lease, "id"))
+    };
+    leases.into_iter().flatten().map(in_short).collect()
 }
 
 #[cfg(test)]
@@ -126,15 +170,25 @@ mod tests {
 
     #[test]
     fn a_model_is_told_who_it_is_in_few_words() {
+        let lease = json!({
+            "id": 7, "path_pattern": "p".repeat(500), "exclusive": true, "fence": 3,
+            "ttl_remaining_ms": 1_740_000
+        });
         let orientation = json!({
             "name": "Blue", "project": "web", "task": format!("x\n# {}", "y".repeat(4_000)),
-            "others": 2, "unread": 3, "ack_pending": 1, "rules": ["One rule."]
+            "others": 2, "unread": 3, "ack_pending": 1, "rules": ["One rule."],
+            "leases_held": 12, "leases": vec![lease; 10]
         });
         let text = for_a_model(&orientation);
         assert!(text.starts_with("# Comity\n\nYou are agent `Blue` in project `web`, with 2 "));
         assert!(text.contains("Your task: x\\n# yyy") && text.contains("\n- One rule.\n"));
         assert!(text.contains("In your inbox: 3 unread, 1 to acknowledge."));
-        // A token is about four characters; the bound is 800 of them.
-        assert!(text.len() < 2_400, "{}", text.len());
+        let told = format!(
+            "You hold 12 leases; these end first: 7  {}…  29m; 7  pp",
+            "p".repeat(60)
+        );
+        assert!(text.contains(&told), "{text}");
+        // A token is about four characters; the bound is 800 of them, and the rules take 150.
+        assert!(text.len() < 2_500, "{}", text.len());
     }
 }

@@ -2,13 +2,15 @@
 //!
 //! `open` decides between them. `embedded` opens the kernel in this process, `served` speaks HTTP
 //! to an `address`, `request` writes a request from what the registry says of an operation, `carry`
-//! sends it, `content` is its body, and `tags` are what calls carry beside it.
+//! sends it, `content` is its body, and `tags` are what calls carry beside it. `remember` keeps an
+//! agent's file of leases in step with the answers.
 
 mod address;
 mod carry;
 mod content;
 mod embedded;
 mod open;
+mod remember;
 mod request;
 mod served;
 mod tags;

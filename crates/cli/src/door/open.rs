@@ -12,6 +12,7 @@ use tokio::runtime::Runtime;
 
 use super::address::{Address, answers};
 use super::embedded::Embedded;
+use super::remember::Memo;
 use super::served::Served;
 use super::tags::Tags;
 use crate::config::Config;
@@ -62,7 +63,8 @@ impl Door {
         })
     }
 
-    /// Calls an operation; a new token goes into its file, and the answer says which.
+    /// Calls an operation; a new token goes into its file, and the answer says which. Leases that
+    /// were granted or given back change the file of leases.
     pub(crate) fn call(
         &self,
         who: &Who,
@@ -80,6 +82,7 @@ impl Door {
             Pace::Long => None,
         };
         let patience = self.timeout.or(usual);
+        let memo = Memo::of(operation.name, &request);
         let answer = self.within(patience, async {
             match &self.way {
                 Way::Embedded(embedded) => {
@@ -87,8 +90,9 @@ impl Door {
                 }
                 Way::Served(served) => served.call(who, &tags, operation, request).await,
             }
-        })?;
-        Ok(token_file::keep(answer, &self.data)?)
+        });
+        memo.settle(who, &answer, self.data.path());
+        Ok(token_file::keep(answer?, &self.data)?)
     }
 
     /// Probes the server, or without one the database; a stranger learns less.

@@ -3,12 +3,13 @@
 use std::sync::mpsc;
 use std::time::Duration;
 
+use comity_domain::Pattern;
 use comity_kernel::Error;
 use serde_json::{Value, json};
 
 use crate::failure::Failure;
 use crate::globals::Globals;
-use crate::lease_file::LeaseFile;
+use crate::lease_file::{KeptLease, LeaseFile};
 use crate::session::Context;
 
 /// The operation.
@@ -66,9 +67,9 @@ fn answer(globals: &Globals, paths: &[String]) -> Result<Value, Unanswered> {
             .map_err(|error| Unanswered::Unanswerable(error.into()))?,
         None => Vec::new(),
     };
-    let lease =
-        |lease: &crate::lease_file::KeptLease| json!({ "id": lease.id, "fence": lease.fence });
-    let leases: Vec<_> = leases.iter().map(lease).collect();
+    let leases: Vec<_> = leases_on(paths, &leases)
+        .map(|lease| json!({ "id": lease.id, "fence": lease.fence }))
+        .collect();
     let mut request = json!({ "paths": paths, "leases": leases });
     if let (Some(project), Value::Object(request)) =
         (session.project().map_err(away)?, &mut request)
@@ -83,6 +84,25 @@ fn answer(globals: &Globals, paths: &[String]) -> Result<Value, Unanswered> {
             Some(word) if ABOUT_THE_QUESTION.contains(&word) => Unanswered::Unanswerable(failure),
             _ => Unanswered::Away(failure),
         }
+    })
+}
+
+/// Chooses the leases that some of the paths may lie under, without regard to case; one whose
+/// pattern cannot be read may be any.
+fn leases_on<'a>(
+    paths: &[String],
+    leases: &'a [KeptLease],
+) -> impl Iterator<Item = &'a KeptLease> + use<'a> {
+    let paths: Vec<_> = paths
+        .iter()
+        .filter_map(|path| Pattern::literal(path).ok())
+        .map(|path| path.folded())
+        .collect();
+    leases.iter().filter(move |lease| {
+        let pattern = Pattern::parse(&lease.path_pattern).map(|pattern| pattern.folded());
+        pattern.map_or(true, |pattern| {
+            paths.iter().any(|path| path.overlaps(&pattern))
+        })
     })
 }
 

@@ -22,6 +22,17 @@ fn since(then: Timestamp, now: Timestamp) -> String {
     }
 }
 
+/// Says how long something lasts, in its largest whole unit: `29m`.
+pub(crate) fn length(ms: i64) -> String {
+    let seconds = ms.max(0) / 1_000;
+    match seconds {
+        0..60 => format!("{seconds}s"),
+        60..7_200 => format!("{}m", seconds / 60),
+        7_200..172_800 => format!("{}h", seconds / 3_600),
+        _ => format!("{}d", seconds / 86_400),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -42,5 +53,7 @@ mod tests {
         ];
         assert_eq!(said, shown);
         assert_eq!(ago("no time"), "no time");
+        let lengths = [-1, 59_999, 60_000, 5_400_000, 90_000_000, 200_000_000].map(length);
+        assert_eq!(lengths, ["0s", "59s", "1m", "90m", "25h", "2d"]);
     }
 }

@@ -39,27 +39,34 @@ pub(crate) fn hits(page: &Value) -> String {
     })
 }
 
-fn listing(page: &Value, titles: &[&str], row: impl Fn(&Value) -> Vec<String>) -> String {
-    let items = list(page, "items");
-    if items.is_empty() {
-        return "none".to_owned();
+/// Writes a page, a row for each item.
+pub(super) fn listing(
+    page: &Value,
+    titles: &[&str],
+    row: impl Fn(&Value) -> Vec<String>,
+) -> String {
+    let text = columns(titles, list(page, "items").iter().map(row));
+    match page.get("next").and_then(Value::as_str) {
+        Some(next) => format!("{text}\nmore with --after {}", harmless(next)),
+        None => text,
     }
+}
+
+/// Writes rows below their titles.
+pub(super) fn columns(titles: &[&str], rows: impl Iterator<Item = Vec<String>>) -> String {
     let mut table = Table::new();
     table.load_preset(presets::NOTHING);
     table.set_content_arrangement(ContentArrangement::Disabled);
     table.set_header(titles);
-    for item in items {
-        table.add_row(row(item));
+    table.add_rows(rows);
+    if table.is_empty() {
+        return "none".to_owned();
     }
     for column in table.column_iter_mut() {
         column.set_padding((0, 2));
     }
     let lines = table.lines().map(|line| line.trim_end().to_owned());
-    let mut lines: Vec<_> = lines.collect();
-    if let Some(next) = page.get("next").and_then(Value::as_str) {
-        lines.push(format!("more with --after {}", harmless(next)));
-    }
-    lines.join("\n")
+    lines.collect::<Vec<_>>().join("\n")
 }
 
 /// A dot for what is not read, and how the acknowledgement stands.
@@ -90,7 +97,8 @@ fn subject(item: &Value, beginning: &str) -> String {
     }
 }
 
-fn cut(text: &str) -> String {
+/// Cuts a text to what one line of a table holds.
+pub(super) fn cut(text: &str) -> String {
     let mut letters = text.chars();
     let kept: String = letters.by_ref().take(LINE_CHARS_MAX).collect();
     match letters.next() {

@@ -251,6 +251,18 @@ fn an_earlier_hook_runs_first() {
     assert_eq!(code, Some(7), "its code is ours");
 }
 
+// S18: what a script says can be read by others
+#[test]
+fn no_secret_is_written_into_a_hook() {
+    let repository = Repository::with_agents(&["a"]);
+    let url = "http://me:canary@127.0.0.1:1";
+    let install = ["guard", "install", "--as", "A", "--url", url];
+    let output = repository.comity(&install).output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    assert!(!said(&output).contains("canary"), "{}", said(&output));
+    assert!(!repository.hook("pre-commit").exists());
+}
+
 // 3.11: exit 9 for other tools too; usage is usage
 #[test]
 fn a_check_that_cannot_ask_says_so() {

@@ -11,6 +11,7 @@ use super::path::{Cover, Part, Tail};
 use super::piece::Piece;
 use super::read;
 use super::rule::{BadPattern, Rule};
+use super::wire::LiteralPath;
 use super::write;
 use crate::limits::{COMPONENT_BYTES_MAX, PATH_BYTES_MAX, PATTERN_BYTES_MAX};
 
@@ -80,6 +81,19 @@ impl Pattern {
             (Some(left), Some(right)) => is_at_or_below(left, right) || is_at_or_below(right, left),
             _ => self.0.cover.meets(&other.0.cover),
         }
+    }
+
+    /// Returns whether a path is covered itself: `**/*.rs` overlaps the path `README`, below which
+    /// there could be such a file, but does not cover it.
+    pub fn covers(&self, path: &LiteralPath) -> bool {
+        self.0.cover.covers(path.pattern().cover())
+    }
+
+    /// Tells whether everything it covers lies at or below one name: it need not be compared with
+    /// patterns elsewhere.
+    pub fn begins_with_a_name(&self) -> bool {
+        let first = self.0.cover.parts().first();
+        first.and_then(super::path::Part::name).is_some()
     }
 
     pub(super) fn cover(&self) -> &Cover {

@@ -81,8 +81,14 @@ impl<K: Copy + Ord + Hash> Index<K> {
 
     /// Gives the keys of all patterns that overlap with one, in ascending order.
     pub fn overlapping(&self, query: &Pattern) -> Vec<K> {
+        self.overlapping_among(query, |_| true)
+    }
+
+    /// Does the same among some keys: the patterns of the others are not even compared.
+    pub fn overlapping_among(&self, query: &Pattern, among: impl Fn(K) -> bool) -> Vec<K> {
         let mut found = Vec::new();
-        self.root.find(query, query.cover().parts(), &mut found);
+        let parts = query.cover().parts();
+        self.root.find(query, parts, &among, &mut found);
         found.sort_unstable();
         found
     }
@@ -127,27 +133,33 @@ impl<K: Copy + Ord> Node<K> {
     }
 
     /// Finds what overlaps at and below a node that the names so far lead to.
-    fn find(&self, query: &Pattern, parts: &[Part], found: &mut Vec<K>) {
+    fn find(
+        &self,
+        query: &Pattern,
+        parts: &[Part],
+        among: &impl Fn(K) -> bool,
+        found: &mut Vec<K>,
+    ) {
         let hits = self
             .here
             .iter()
-            .filter(|(_, pattern)| pattern.overlaps(query));
+            .filter(|(key, pattern)| among(*key) && pattern.overlaps(query));
         found.extend(hits.map(|&(key, _)| key));
         match parts {
             [] => {}
             [Part::Deep, ..] => {
                 for node in self.below.values() {
-                    node.find(query, parts, found);
+                    node.find(query, parts, among, found);
                 }
             }
             [Part::One(Segment::Name(name)), rest @ ..] => {
                 if let Some(node) = self.below.get(&**name) {
-                    node.find(query, rest, found);
+                    node.find(query, rest, among, found);
                 }
             }
             [Part::One(segment), rest @ ..] => {
                 for (_, node) in self.below.iter().filter(|(name, _)| segment.has(name)) {
-                    node.find(query, rest, found);
+                    node.find(query, rest, among, found);
                 }
             }
         }

@@ -92,14 +92,21 @@ impl Cover {
 
     /// Returns whether some path is covered by both.
     pub(super) fn meets(&self, other: &Self) -> bool {
+        self.meets_in(other, &other.parts)
+    }
+
+    /// Returns whether a path is covered itself, and not only something below it.
+    pub(super) fn covers(&self, path: &Self) -> bool {
+        self.meets_in(path, path.own_parts())
+    }
+
+    fn meets_in(&self, other: &Self, parts: &[Part]) -> bool {
         let alphabet = self.shared_alphabet(other);
         self.is_possible
             && other.is_possible
-            && meet::meet(&self.parts, &other.parts, |left, right| {
-                match (left, right) {
-                    (Part::One(left), Part::One(right)) => left.meets(right, alphabet),
-                    _ => false,
-                }
+            && meet::meet(&self.parts, parts, |left, right| match (left, right) {
+                (Part::One(left), Part::One(right)) => left.meets(right, alphabet),
+                _ => false,
             })
     }
 

@@ -11,6 +11,8 @@ create table reservation (
     -- As it is shown, and as it is compared.
     pattern text collate "C" not null,
     pattern_key text collate "C" not null,
+    -- The beginning of the key's SHA-256: a key may be too long for an index.
+    key_hash bigint not null,
     exclusive bigint not null constraint reservation_exclusive check (exclusive in (0, 1)),
     reason text collate "C" not null,
     -- The number of the granting event; rows of one grant share it (F14).
@@ -30,11 +32,13 @@ create table reservation (
 
 create index reservation_by_project on reservation (project_id, id);
 create index reservation_by_agent on reservation (agent_id, id);
--- What is open: of a project, of a holder by what it is on, by when it is due, of a name.
+-- What is open: of a project, of a holder, of a holder on something, by when it is due.
 create index reservation_open on reservation (project_id, id) where ended_seq is null;
-create index reservation_own on reservation (agent_id, pattern_key, expires_lease_us) where ended_seq is null;
+create index reservation_held on reservation (agent_id, id) where ended_seq is null;
+create index reservation_own on reservation (agent_id, key_hash, expires_lease_us) where ended_seq is null;
 create index reservation_due on reservation (expires_lease_us) where ended_seq is null;
-create index reservation_named on reservation (project_id, pattern_key) where kind = 'lock' and ended_seq is null;
+-- Every lock that had a name.
+create index reservation_named on reservation (project_id, key_hash, id) where kind = 'lock';
 create index reservation_by_end on reservation (ended_seq) where ended_seq is not null;
 
 create function reservation_update() returns trigger language plpgsql as $$
@@ -45,6 +49,7 @@ begin
         or new.agent_id is distinct from old.agent_id
         or new.pattern is distinct from old.pattern
         or new.pattern_key is distinct from old.pattern_key
+        or new.key_hash is distinct from old.key_hash
         or new.exclusive is distinct from old.exclusive
         or new.reason is distinct from old.reason or new.fence is distinct from old.fence
         or new.created_at is distinct from old.created_at

@@ -11,6 +11,8 @@ create table reservation (
     -- As it is shown, and as it is compared.
     pattern text not null,
     pattern_key text not null,
+    -- The beginning of the key's SHA-256: a key may be too long for an index.
+    key_hash integer not null,
     exclusive integer not null constraint reservation_exclusive check (exclusive in (0, 1)),
     reason text not null,
     -- The number of the granting event; rows of one grant share it (F14).
@@ -30,11 +32,13 @@ create table reservation (
 
 create index reservation_by_project on reservation (project_id, id);
 create index reservation_by_agent on reservation (agent_id, id);
--- What is open: of a project, of a holder by what it is on, by when it is due, of a name.
+-- What is open: of a project, of a holder, of a holder on something, by when it is due.
 create index reservation_open on reservation (project_id, id) where ended_seq is null;
-create index reservation_own on reservation (agent_id, pattern_key, expires_lease_us) where ended_seq is null;
+create index reservation_held on reservation (agent_id, id) where ended_seq is null;
+create index reservation_own on reservation (agent_id, key_hash, expires_lease_us) where ended_seq is null;
 create index reservation_due on reservation (expires_lease_us) where ended_seq is null;
-create index reservation_named on reservation (project_id, pattern_key) where kind = 'lock' and ended_seq is null;
+-- Every lock that had a name.
+create index reservation_named on reservation (project_id, key_hash, id) where kind = 'lock';
 create index reservation_by_end on reservation (ended_seq) where ended_seq is not null;
 
 create trigger reservation_insert before insert on reservation
@@ -45,7 +49,8 @@ create trigger reservation_update before update on reservation
 when old.ended_seq is not null or new.expires_lease_us < old.expires_lease_us
     or new.id is not old.id or new.kind is not old.kind or new.project_id is not old.project_id
     or new.agent_id is not old.agent_id or new.pattern is not old.pattern
-    or new.pattern_key is not old.pattern_key or new.exclusive is not old.exclusive
+    or new.pattern_key is not old.pattern_key or new.key_hash is not old.key_hash
+    or new.exclusive is not old.exclusive
     or new.reason is not old.reason or new.fence is not old.fence
     or new.created_at is not old.created_at or new.created_lease_us is not old.created_lease_us
 begin select raise(abort, 'reservation_update'); end;

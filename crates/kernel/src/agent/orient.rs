@@ -60,7 +60,7 @@ pub struct HeldLease {
 }
 
 /// Leases that are shown.
-const LEASES_SHOWN: i64 = 10;
+const LEASES_SHOWN: usize = 10;
 
 const RULES: &[&str] = &[
     "You act under your own name only: the token says who you are.",
@@ -90,9 +90,10 @@ impl Query for Orient {
         };
         let (agents, _) = table::counts(snapshot, project.id)?;
         let (unread, ack_pending) = mail::table::waiting(snapshot, agent.id)?;
-        let held = leases::active_of(snapshot, agent.id, LEASES_SHOWN)?;
+        let held = leases::active_of(snapshot, agent.id)?;
         let held = held
             .into_iter()
+            .take(LEASES_SHOWN)
             .map(|lease| in_short(lease, snapshot.now()))
             .collect();
         Ok(Orientation {

@@ -12,7 +12,7 @@ use crate::command::{Command, Stop};
 use crate::error::{Error, Impossible};
 use crate::project::ProjectRef;
 use crate::project::table as project_table;
-use crate::reservation::event::{LeaseExpired, LeaseRetired};
+use crate::reservation::event::LeaseRetired;
 use crate::reservation::table as leases;
 use crate::token::event::TokenRevoked;
 use crate::token::table as token_table;
@@ -84,14 +84,12 @@ pub(crate) fn own_or_operators(
     }
 }
 
-/// Ends everything an agent holds; what has expired is written down as that.
+/// Ends everything an agent holds; that others have expired is for the sweep to write down.
 fn end_leases(tx: &mut WriteTx<'_, '_>, agent: AgentId) -> Result<(), Error> {
-    let now = tx.now().lease;
+    let now = tx.now();
     for lease in leases::held_by(tx, agent)? {
-        if lease.is_active(now) {
-            tx.emit(LeaseRetired(lease.to_end(tx.now())))?;
-        } else {
-            tx.emit(LeaseExpired(lease.to_end(tx.now())))?;
+        if lease.is_active(now.lease) {
+            tx.emit(LeaseRetired(lease.to_end(now)))?;
         }
     }
     Ok(())

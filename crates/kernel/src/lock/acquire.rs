@@ -6,15 +6,17 @@ use serde::{Deserialize, Serialize};
 
 use super::Name;
 use super::table::{self, Lock, show};
-use crate::actor::Party;
+use crate::actor::{Actor, Party};
 use crate::command::{Command, Stop};
 use crate::error::{Error, Impossible};
 use crate::line::{Claim, Patient};
 use crate::project::table::{self as project_table, Project, ProjectRef};
+use crate::query::Query;
+use crate::reservation::check::Checked;
 use crate::reservation::event::LockAcquired;
 use crate::reservation::table as leases;
 use crate::reservation::{Reason, conflict, held};
-use crate::tx::{Read, WriteTx};
+use crate::tx::{Read, Snapshot, WriteTx};
 
 /// Takes a named lock, for a port, a test runner or a database; taking it again renews it.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
@@ -109,12 +111,44 @@ fn must_fit(
     })
 }
 
+/// Asks who has a lock.
+pub struct CheckLock {
+    project: Option<ProjectRef>,
+    name: Name,
+}
+
+impl Query for CheckLock {
+    const NAME: &'static str = "check_lock";
+    const WHO: &'static [Party] = &[Party::Agent, Party::Operator];
+    type Answer = Checked;
+
+    fn run(&self, actor: &Actor, snapshot: &mut Snapshot<'_>) -> Result<Checked, Error> {
+        let project = project_table::resolve(snapshot, actor, self.project.as_ref())?;
+        let active = table::active(snapshot, project.id, &self.name)?;
+        let others = active.filter(|lease| lease.agent != held::holder(actor));
+        let conflicts = conflict::show(snapshot, others.into_iter().collect())?;
+        Ok(Checked {
+            free: conflicts.is_empty(),
+            conflicts,
+        })
+    }
+}
+
 impl Patient for AcquireLock {
+    type Look = CheckLock;
+
     fn patience(&self) -> Option<Span> {
         self.wait
     }
 
     fn claim(&self) -> Claim {
         Claim::Lock(self.name.to_string())
+    }
+
+    fn look(&self) -> CheckLock {
+        CheckLock {
+            project: self.project.clone(),
+            name: self.name.clone(),
+        }
     }
 }

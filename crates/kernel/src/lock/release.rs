@@ -8,9 +8,11 @@ use super::Name;
 use super::table::{self, Lock, show};
 use crate::actor::Party;
 use crate::command::{Command, Stop};
+use crate::error::{Error, Impossible};
 use crate::project::table::{self as project_table, ProjectRef};
 use crate::reservation::event::LeaseReleased;
 use crate::reservation::held;
+use crate::reservation::table as leases;
 use crate::tx::{Read, WriteTx};
 
 /// Gives your lock back.
@@ -42,10 +44,12 @@ impl Command for ReleaseLock {
     fn decide(&self, tx: &mut WriteTx<'_, '_>) -> Result<ReleasedLock, Stop> {
         let actor = tx.actor().clone();
         let project = project_table::resolve(tx, &actor, self.project.as_ref())?;
-        let lease = table::last(tx, project.id, &self.name)?;
+        let holder = held::holder(&actor);
+        let lease = table::meant(tx, project.id, &self.name, holder, self.fence)?;
         held::must_hold(tx, &actor, &lease, self.fence)?;
         tx.emit(LeaseReleased(lease.to_end(tx.now())))?;
-        let lease = table::last(tx, project.id, &self.name)?;
+        let lease = leases::by_id(tx, lease.id)?
+            .ok_or_else(|| Error::internal(Impossible("a lock vanished as it was changed")))?;
         Ok(ReleasedLock {
             lock: show(lease, tx.now()),
         })

@@ -8,8 +8,10 @@ use super::Name;
 use super::table::{self, Lock, show};
 use crate::actor::Party;
 use crate::command::{Command, Stop};
+use crate::error::{Error, Impossible};
 use crate::project::table::{self as project_table, ProjectRef};
 use crate::reservation::held;
+use crate::reservation::table as leases;
 use crate::tx::{Read, WriteTx};
 
 /// Keeps your lock longer; never one that has ended.
@@ -44,11 +46,13 @@ impl Command for RenewLock {
     fn decide(&self, tx: &mut WriteTx<'_, '_>) -> Result<RenewedLock, Stop> {
         let actor = tx.actor().clone();
         let project = project_table::resolve(tx, &actor, self.project.as_ref())?;
-        let lease = table::last(tx, project.id, &self.name)?;
+        let holder = held::holder(&actor);
+        let lease = table::meant(tx, project.id, &self.name, holder, self.fence)?;
         held::must_hold(tx, &actor, &lease, self.fence)?;
         let until = held::until(tx, self.ttl);
         held::extend(tx, &lease, until)?;
-        let lease = table::last(tx, project.id, &self.name)?;
+        let lease = leases::by_id(tx, lease.id)?
+            .ok_or_else(|| Error::internal(Impossible("a lock vanished as it was changed")))?;
         Ok(RenewedLock {
             lock: show(lease, tx.now()),
         })

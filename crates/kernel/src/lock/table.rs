@@ -1,13 +1,13 @@
 //! Locks: reading rows.
 
-use comity_domain::{AgentId, ProjectId, ReservationId, Seq, Slug, Timestamp};
+use comity_domain::{AgentId, LeaseEnd, ProjectId, ReservationId, Seq, Slug, Timestamp};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::ambient::Now;
 use crate::error::Error;
 use crate::params;
-use crate::reservation::table::{Lease, lease, lease_from};
+use crate::reservation::table::{Lease, key_hash, lease, lease_from};
 use crate::store::StoreError;
 use crate::tx::Read;
 
@@ -64,25 +64,51 @@ pub(crate) fn active(
     let now = read.now().lease;
     read.row(
         lease_from!(
-            "where r.project_id = ?1 and r.pattern_key = ?2 and r.kind = 'lock'
-             and r.ended_seq is null and r.expires_lease_us > ?3"
+            "where r.project_id = ?1 and r.key_hash = ?2 and r.pattern_key = ?3 and r.kind = 'lock'
+             and r.ended_seq is null and r.expires_lease_us > ?4 order by r.id desc limit 1"
         ),
-        params![project, name, now],
+        params![project, key_hash(name), name, now],
         lease,
     )
 }
 
-/// Returns the last lock that had a name, or says that there never was one.
-pub(super) fn last(read: &mut impl Read, project: ProjectId, name: &str) -> Result<Lease, Error> {
-    let found = read.row(
+/// Returns the lock that somebody means by a name: the one with the fence it knows, or its own last
+/// one, or that of whoever has the name.
+///
+/// A holder whose lock has expired is told so, also when another has the lock by now (F9).
+pub(super) fn meant(
+    read: &mut impl Read,
+    project: ProjectId,
+    name: &str,
+    holder: Option<AgentId>,
+    fence: Option<Seq>,
+) -> Result<Lease, Error> {
+    let locks = read.rows(
         lease_from!(
-            "where r.project_id = ?1 and r.pattern_key = ?2 and r.kind = 'lock'
-             order by r.id desc limit 1"
+            "where r.project_id = ?1 and r.key_hash = ?2 and r.pattern_key = ?3 and r.kind = 'lock'
+             order by r.id desc limit 100"
         ),
-        params![project, name],
+        params![project, key_hash(name), name],
         lease,
     )?;
-    found.ok_or_else(|| Error::not_found("lock", &name))
+    let now = read.now().lease;
+    let own = |lease: &&Lease| lease.agent == holder;
+    let known = locks
+        .iter()
+        .filter(own)
+        .find(|lease| fence == Some(lease.fence));
+    let own_last = locks.iter().find(own);
+    let expired = own_last.filter(|lease| lease.ended(now) == Some(LeaseEnd::Expired));
+    let is_anothers = |lease: &&Lease| lease.is_active(now) && lease.agent != holder;
+    let anothers = locks.first().filter(is_anothers);
+    let meant = known
+        .or(expired)
+        .or(anothers)
+        .or(own_last)
+        .or(locks.first());
+    meant
+        .cloned()
+        .ok_or_else(|| Error::not_found("lock", &name))
 }
 
 /// Returns a page of active locks.

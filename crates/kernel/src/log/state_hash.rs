@@ -55,8 +55,8 @@ pub const PROJECTED: [(&str, &str); 12] = [
     ),
     (
         "reservation",
-        "select id, kind, project_id, agent_id, pattern, pattern_key, exclusive, reason, fence,
-            created_at, created_lease_us, expires_lease_us, ended_at, ended_seq, ended
+        "select id, kind, project_id, agent_id, pattern, pattern_key, key_hash, exclusive, reason,
+            fence, created_at, created_lease_us, expires_lease_us, ended_at, ended_seq, ended
          from reservation order by id",
     ),
     (

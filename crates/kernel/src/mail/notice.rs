@@ -6,6 +6,7 @@ use comity_domain::{Address, AgentId, Importance, MessageId, ProjectId};
 
 use super::deliver::{Letter, Reach, deliver};
 use super::{Body, Subject, table};
+use crate::agent::table as agent_table;
 use crate::command::Stop;
 use crate::error::Error;
 use crate::tx::WriteTx;
@@ -21,8 +22,12 @@ pub(crate) struct Notice {
 }
 
 /// Sends it, whatever the recipient's contact policy: it concerns what the recipient holds or
-/// asked for.
-pub(crate) fn send(tx: &mut WriteTx<'_, '_>, notice: Notice) -> Result<MessageId, Stop> {
+/// asked for. Who is retired meanwhile needs no word any more.
+pub(crate) fn send(tx: &mut WriteTx<'_, '_>, notice: Notice) -> Result<Option<MessageId>, Stop> {
+    let recipient = agent_table::by_id(tx, notice.to)?;
+    if recipient.is_none_or(|agent| agent.retired_at.is_some()) {
+        return Ok(None);
+    }
     let answers = match notice.answers {
         Some(id) => table::by_id(tx, id)?,
         None => None,
@@ -47,7 +52,7 @@ pub(crate) fn send(tx: &mut WriteTx<'_, '_>, notice: Notice) -> Result<MessageId
             reach: Reach::Always,
         },
     )?;
-    Ok(sent.message.id)
+    Ok(Some(sent.message.id))
 }
 
 /// Leaves out what a line may not hold: a file's name may be anything.

@@ -251,7 +251,7 @@ pub const OPERATIONS: &[Operation] = &[
         .http(&[route(Get, "/api/locks", &[])])
         .mcp(Tool::None(Lean))
         .cli(&["lock list"]),
-    command::<ClaimSentinel>(Adds)
+    command::<ClaimSentinel>(Sets)
         .http(&[route(Post, "/api/sentinels/{name}/claim", &["name"])])
         .mcp(Tool::None(Lean))
         .cli(&["sentinel claim"]),

@@ -6,6 +6,7 @@ use super::event::{
     Ended, FilesReserved, LeaseExpired, LeaseForced, LeaseReleased, LeaseRenewed, LeaseRetired,
     LockAcquired, ReleaseAnswered, ReleaseRequested,
 };
+use super::table::key_hash;
 use crate::log::{Apply, Place, Subject, SubjectKind, Tables};
 use crate::params;
 use crate::store::{Rows, StoreError};
@@ -41,14 +42,16 @@ impl Apply for FilesReserved {
         for granted in &self.reservations {
             tables.write(
                 "insert into reservation (id, kind, project_id, agent_id, pattern, pattern_key,
-                    exclusive, reason, fence, created_at, created_lease_us, expires_lease_us)
-                 values (?1, 'files', ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
+                    key_hash, exclusive, reason, fence, created_at, created_lease_us,
+                    expires_lease_us)
+                 values (?1, 'files', ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
                 params![
                     granted.id,
                     self.project,
                     self.agent,
                     granted.pattern.as_str(),
                     &granted.key,
+                    key_hash(&granted.key),
                     i64::from(self.mode.is_exclusive()),
                     &self.reason,
                     place.seq,
@@ -75,13 +78,14 @@ impl Apply for LockAcquired {
     fn apply(&self, place: Place, tables: &mut Tables<'_>) -> Result<(), StoreError> {
         tables.write(
             "insert into reservation (id, kind, project_id, agent_id, pattern, pattern_key,
-                exclusive, reason, fence, created_at, created_lease_us, expires_lease_us)
-             values (?1, 'lock', ?2, ?3, ?4, ?4, 1, ?5, ?6, ?7, ?8, ?9)",
+                key_hash, exclusive, reason, fence, created_at, created_lease_us, expires_lease_us)
+             values (?1, 'lock', ?2, ?3, ?4, ?4, ?5, 1, ?6, ?7, ?8, ?9, ?10)",
             params![
                 self.id,
                 self.project,
                 self.agent,
                 &self.name,
+                key_hash(&self.name),
                 &self.reason,
                 place.seq,
                 place.at,

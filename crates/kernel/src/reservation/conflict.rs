@@ -3,6 +3,7 @@
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
+use comity_domain::limits::GUARD_PATHS_SHOWN_MAX;
 use comity_domain::{AgentId, Pattern, ProjectId, ReservationId, Seq, Timestamp};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -12,6 +13,9 @@ use super::table::{self, Lease};
 use crate::agent::table as agent_table;
 use crate::store::StoreError;
 use crate::tx::Read;
+
+/// Characters of a reason that a conflict shows.
+const REASON_CHARS_SHOWN: usize = 200;
 
 /// A lease or lock that is in the way.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -26,7 +30,7 @@ pub struct Conflict {
     pub pattern: String,
     /// Whether nobody else may hold the same.
     pub exclusive: bool,
-    /// Why it is held.
+    /// Why it is held; the first 200 characters.
     pub reason: String,
     /// When it ends on the wall clock, for people.
     pub expires_at: Timestamp,
@@ -49,17 +53,32 @@ pub(super) struct Wanted<'a> {
     pub(super) exclusive: bool,
 }
 
-/// Finds every active lease that is in the way, in the order of their numbers, and which of the
-/// wanted patterns it meets, by place.
+/// Which of the wanted patterns a lease meets: how many, and the places of the first.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Met {
+    pub(super) count: usize,
+    pub(super) first: Vec<usize>,
+}
+
+impl Met {
+    fn add(&mut self, place: usize) {
+        self.count += 1;
+        if self.first.len() < GUARD_PATHS_SHOWN_MAX {
+            self.first.push(place);
+        }
+    }
+}
+
+/// Finds every active lease that is in the way, in the order of their numbers, and what it meets.
 pub(super) fn in_the_way(
     read: &mut impl Read,
     wanted: &Wanted<'_>,
-) -> Result<Vec<(Lease, Vec<usize>)>, StoreError> {
+) -> Result<Vec<(Lease, Met)>, StoreError> {
     let patterns = index::of_project(read, wanted.project)?;
-    let mut met: BTreeMap<ReservationId, Vec<usize>> = BTreeMap::new();
+    let mut met: BTreeMap<ReservationId, Met> = BTreeMap::new();
     for (place, pattern) in wanted.patterns.iter().enumerate() {
-        for id in patterns.overlapping(pattern) {
-            met.entry(id).or_default().push(place);
+        for id in patterns.overlapping(pattern, wanted.holder) {
+            met.entry(id).or_default().add(place);
         }
     }
     let ids: BTreeSet<_> = met.keys().copied().collect();
@@ -100,8 +119,16 @@ pub(crate) fn show(read: &mut impl Read, leases: Vec<Lease>) -> Result<Vec<Confl
         held_by: lease.held_by,
         pattern: lease.pattern,
         exclusive: lease.exclusive,
-        reason: lease.reason,
+        reason: in_short(lease.reason),
         fence: lease.fence,
     };
     Ok(leases.into_iter().map(show).collect())
+}
+
+/// Cuts a reason: many leases may be in the way, and each may have much to say.
+fn in_short(reason: String) -> String {
+    match reason.char_indices().nth(REASON_CHARS_SHOWN) {
+        Some((end, _)) => reason.get(..end).unwrap_or_default().to_owned() + "…",
+        None => reason,
+    }
 }

@@ -1,6 +1,6 @@
 //! What a request names: literal paths and patterns, in the form in which leases are kept.
 
-use comity_domain::limits::PATTERNS_PER_CALL_MAX;
+use comity_domain::limits::{PATTERNS_PER_CALL_MAX, ROOTLESS_PATTERNS_MAX};
 use comity_domain::{LiteralPath, Pattern};
 
 use crate::error::Error;
@@ -24,6 +24,14 @@ pub(super) fn named(
             return Err(Error::invalid(field, rule));
         }
         named.push(pattern.clone());
+    }
+    let rootless = named.iter().filter(|pattern| !pattern.begins_with_a_name());
+    if rootless.count() > ROOTLESS_PATTERNS_MAX {
+        let rule = format!(
+            "must have at most {ROOTLESS_PATTERNS_MAX} that begin with a wildcard: each is compared \
+             with every lease there is"
+        );
+        return Err(Error::invalid("patterns", rule));
     }
     Ok(named)
 }

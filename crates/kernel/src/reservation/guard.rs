@@ -2,12 +2,13 @@
 
 use std::collections::HashMap;
 
-use comity_domain::limits::{GUARD_PATHS_MAX, GUARD_PATHS_SHOWN_MAX, LEASES_PER_AGENT_MAX};
+use comity_domain::limits::{GUARD_PATHS_MAX, LEASES_PER_AGENT_MAX};
+use comity_domain::pattern::Index;
 use comity_domain::{GuardAway, GuardMode, LeaseEnd, LiteralPath, Pattern, ReservationId, Seq};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::conflict::{self, Conflict, Wanted};
+use super::conflict::{self, Conflict, Met, Wanted};
 use super::{files, held, table};
 use crate::actor::{Actor, Party};
 use crate::error::Error;
@@ -121,15 +122,12 @@ impl Query for GuardCheck {
 }
 
 impl GuardCheck {
-    fn met(&self, conflict: Conflict, places: &[usize]) -> GuardConflict {
-        let paths = places.iter().filter_map(|place| self.paths.get(*place));
+    fn met(&self, conflict: Conflict, met: &Met) -> GuardConflict {
+        let paths = met.first.iter().filter_map(|place| self.paths.get(*place));
         GuardConflict {
             conflict,
-            paths: paths
-                .take(GUARD_PATHS_SHOWN_MAX)
-                .map(ToString::to_string)
-                .collect(),
-            path_count: places.len(),
+            paths: paths.map(ToString::to_string).collect(),
+            path_count: met.count,
         }
     }
 
@@ -142,21 +140,35 @@ impl GuardCheck {
         patterns: &[Pattern],
     ) -> Result<Vec<LostLease>, Error> {
         let now = read.now().lease;
-        let known: HashMap<_, _> = self.leases.iter().map(|one| (one.id, one.fence)).collect();
+        if self.leases.is_empty() {
+            return Ok(Vec::new());
+        }
+        let mut paths = Index::new();
+        for (place, path) in patterns.iter().enumerate() {
+            paths.insert(place, path.clone());
+        }
+        let mut known: HashMap<_, _> = self.leases.iter().map(|one| (one.id, one.fence)).collect();
+        // Most are held still, and one statement tells.
+        if let Some(agent) = held::holder(actor) {
+            for lease in table::active_of(read, agent)? {
+                known.remove(&lease.id);
+            }
+        }
         let mut lost = Vec::new();
         for (id, fence) in known {
             let Some(lease) = table::by_id(read, id)? else {
                 continue;
             };
             // Of leases that were never the caller's nothing is told (S20).
-            if lease.agent != held::holder(actor) || lease.project_id != project.id {
+            let own = lease.agent == held::holder(actor) && lease.project_id == project.id;
+            if !own || lease.is_lock {
                 continue;
             }
             let Some(ended) = lease.ended(now) else {
                 continue;
             };
             let pattern = table::compared(&lease.pattern, project.case_insensitive)?;
-            if patterns.iter().any(|path| path.overlaps(&pattern)) {
+            if !paths.overlapping(&pattern).is_empty() {
                 let wanted = Wanted {
                     project: project.id,
                     holder: lease.agent,

@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use comity_domain::pattern::Index;
-use comity_domain::{Pattern, ProjectId, ReservationId, Seq};
+use comity_domain::{AgentId, Pattern, ProjectId, ReservationId, Seq};
 
 use super::table::compared;
 use crate::params;
@@ -19,40 +19,53 @@ use crate::tx::Read;
 /// How many ended leases are kept for older snapshots.
 const ENDED_MAX: usize = 256;
 
+/// A lease, and whose it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+struct Held {
+    id: ReservationId,
+    by: AgentId,
+}
+
 /// The patterns of all open leases on files.
 #[derive(Clone, Default)]
 pub(crate) struct LeaseIndex(Arc<Mutex<State>>);
 
 #[derive(Default)]
 struct State {
-    projects: HashMap<ProjectId, Arc<Index<ReservationId>>>,
+    projects: HashMap<ProjectId, Arc<Index<Held>>>,
     /// Up to where the log is taken in; nothing is before the first use.
     through: Option<Seq>,
     /// Leases that ended up to here may be missing.
     floor: Seq,
     last_id: i64,
-    ended: Vec<(ReservationId, ProjectId)>,
+    ended: Vec<(Held, ProjectId)>,
 }
 
 /// A lease's pattern as the index wants it.
-type Covered = (ReservationId, ProjectId, Pattern);
+type Covered = (Held, ProjectId, Pattern);
 
 /// The patterns of a project's leases as a transaction sees them: every open one, and perhaps some
 /// that are not.
 pub(super) struct Patterns {
-    index: Arc<Index<ReservationId>>,
+    index: Arc<Index<Held>>,
     /// What the running batch granted may be undone yet: it is looked at and not kept.
     granted: Vec<Covered>,
 }
 
 impl Patterns {
-    /// Returns the numbers of leases that overlap a pattern.
-    pub(super) fn overlapping(&self, pattern: &Pattern) -> Vec<ReservationId> {
-        let mut found = self.index.overlapping(pattern);
+    /// Returns the numbers of leases that overlap a pattern, but for those of one holder.
+    pub(super) fn overlapping(
+        &self,
+        pattern: &Pattern,
+        but_of: Option<AgentId>,
+    ) -> Vec<ReservationId> {
+        let counts = |held: Held| but_of != Some(held.by);
+        let mut found = self.index.overlapping_among(pattern, counts);
         let granted = self.granted.iter();
-        let overlap = granted.filter(|(_, _, granted)| granted.overlaps(pattern));
-        found.extend(overlap.map(|(id, _, _)| *id));
-        found
+        let overlap =
+            granted.filter(|(held, _, granted)| counts(*held) && granted.overlaps(pattern));
+        found.extend(overlap.map(|(held, _, _)| *held));
+        found.into_iter().map(|held| held.id).collect()
     }
 }
 
@@ -105,6 +118,7 @@ impl LeaseIndex {
             // At first, what has ended is left out; later, it is what has ended since.
             let since = known.unwrap_or(committed);
             let granted = granted_between(read, last_id, since, committed)?;
+            let last_id = last_id_at(read, committed)?;
             let ended = ended_between(read, since, committed)?;
             let mut state = self.lock();
             if state.through != known {
@@ -112,6 +126,7 @@ impl LeaseIndex {
                 continue;
             }
             state.take_in(granted, ended);
+            state.last_id = state.last_id.max(last_id);
             if known.is_none() {
                 state.floor = committed;
             }
@@ -126,20 +141,19 @@ impl LeaseIndex {
 }
 
 impl State {
-    fn take_in(&mut self, granted: Vec<Covered>, ended: Vec<(ReservationId, ProjectId)>) {
+    fn take_in(&mut self, granted: Vec<Covered>, ended: Vec<(Held, ProjectId)>) {
         // Before the new ones: those that ended since may still be seen open by somebody.
         if self.ended.len() > ENDED_MAX {
-            for (id, project) in std::mem::take(&mut self.ended) {
+            for (held, project) in std::mem::take(&mut self.ended) {
                 if let Some(index) = self.projects.get_mut(&project) {
-                    Arc::make_mut(index).remove(id);
+                    Arc::make_mut(index).remove(held);
                 }
             }
             self.floor = self.through.unwrap_or_default();
         }
-        for (id, project, pattern) in granted {
-            self.last_id = self.last_id.max(id.get());
+        for (held, project, pattern) in granted {
             let index = self.projects.entry(project).or_default();
-            Arc::make_mut(index).insert(id, pattern);
+            Arc::make_mut(index).insert(held, pattern);
         }
         self.ended.extend(ended);
     }
@@ -153,7 +167,7 @@ fn granted_between(
     committed: Seq,
 ) -> Result<Vec<Covered>, StoreError> {
     read.rows(
-        "select r.id, r.project_id, r.pattern, p.case_insensitive
+        "select r.id, r.agent_id, r.project_id, r.pattern, p.case_insensitive
          from reservation r join project p on p.id = r.project_id
          where r.id > ?1 and r.kind = 'files' and r.fence <= ?3
          and (r.ended_seq is null or r.ended_seq > ?2) order by r.id",
@@ -169,7 +183,7 @@ fn granted_after(
     last_id: i64,
 ) -> Result<Vec<Covered>, StoreError> {
     read.rows(
-        "select r.id, r.project_id, r.pattern, p.case_insensitive
+        "select r.id, r.agent_id, r.project_id, r.pattern, p.case_insensitive
          from reservation r join project p on p.id = r.project_id
          where r.id > ?1 and r.project_id = ?2 and r.kind = 'files' and r.ended_seq is null
          order by r.id",
@@ -183,17 +197,34 @@ fn ended_between(
     read: &mut impl Read,
     since: Seq,
     committed: Seq,
-) -> Result<Vec<(ReservationId, ProjectId)>, StoreError> {
+) -> Result<Vec<(Held, ProjectId)>, StoreError> {
     read.rows(
-        "select id, project_id from reservation
+        "select id, agent_id, project_id from reservation
          where ended_seq > ?1 and ended_seq <= ?2 and kind = 'files'",
         params![since, committed],
-        |row| Ok((row.take()?, row.take()?)),
+        |row| Ok((held(row)?, row.take()?)),
     )
 }
 
+/// Reads the number of the last lease or lock that is committed.
+fn last_id_at(read: &mut impl Read, committed: Seq) -> Result<i64, StoreError> {
+    let last = read.row(
+        "select id from reservation where fence <= ?1 order by id desc limit 1",
+        params![committed],
+        Row::take::<i64>,
+    )?;
+    Ok(last.unwrap_or(0))
+}
+
+fn held(row: &mut Row) -> Result<Held, StoreError> {
+    Ok(Held {
+        id: row.take()?,
+        by: row.take()?,
+    })
+}
+
 fn covered(row: &mut Row) -> Result<Covered, StoreError> {
-    let (id, project) = (row.take()?, row.take()?);
+    let (id, project) = (held(row)?, row.take()?);
     let (pattern, case_insensitive): (String, bool) = (row.take()?, row.take()?);
     Ok((id, project, compared(&pattern, case_insensitive)?))
 }

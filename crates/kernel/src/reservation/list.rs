@@ -64,8 +64,7 @@ impl Query for ListReservations {
         let chosen = Chosen {
             project,
             agent,
-            active: self.state != State::Ended,
-            ended: self.state != State::Active,
+            state: self.state,
         };
         let leases = table::page(snapshot, &chosen, self.after.get(), self.limit.and_one())?;
         let now = snapshot.now();

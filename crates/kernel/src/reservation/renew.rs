@@ -1,10 +1,11 @@
 //! Keeps leases longer.
 
 use comity_domain::limits::LEASES_PER_CALL_MAX;
-use comity_domain::{ReservationId, Seq, Ttl};
+use comity_domain::{AgentId, Pattern, ReservationId, Seq, Ttl};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::conflict::{self, Met, Wanted};
 use super::reserve::shown;
 use super::table::{self, Lease, Reservation};
 use super::{files, held};
@@ -65,7 +66,7 @@ impl Command for Renew {
 /// Returns the active leases on files of whoever acts.
 pub(super) fn all_of(read: &mut impl Read, actor: &Actor) -> Result<Vec<Lease>, Error> {
     match held::holder(actor) {
-        Some(agent) => Ok(table::active_of(read, agent, i64::MAX)?),
+        Some(agent) => Ok(table::active_of(read, agent)?),
         None => Ok(Vec::new()),
     }
 }
@@ -93,21 +94,58 @@ pub(super) fn numbered(
 pub(super) fn on_files(
     read: &mut impl Read,
     actor: &Actor,
-    named: &[comity_domain::Pattern],
+    named: &[Pattern],
 ) -> Result<Vec<Lease>, Error> {
     let unknown = || Error::not_found("reservation", &"of yours");
     let agent = held::holder(actor).ok_or_else(unknown)?;
     let project = crate::project::table::resolve(read, actor, None)?;
-    let now = read.now().lease;
-    let mut leases = Vec::new();
+    let mut leases: Vec<Lease> = Vec::new();
     for pattern in named {
         let key = files::compared(pattern, project.case_insensitive);
-        let mut own = table::own(read, agent, key.as_str())?;
-        own.retain(|lease| lease.is_active(now));
+        let own = own_on(read, actor, agent, &key)?;
         if own.is_empty() {
             return Err(Error::not_found("reservation of yours on", pattern));
         }
-        leases.append(&mut own);
+        // Two spellings may be one lease.
+        let is_new = |lease: &Lease| leases.iter().all(|known| known.id != lease.id);
+        let fresh: Vec<_> = own.into_iter().filter(is_new).collect();
+        leases.extend(fresh);
     }
     Ok(leases)
+}
+
+/// Returns the active leases of somebody on exactly this; one that has expired is told of, and so is
+/// one that is another's.
+fn own_on(
+    read: &mut impl Read,
+    actor: &Actor,
+    agent: AgentId,
+    key: &Pattern,
+) -> Result<Vec<Lease>, Error> {
+    let now = read.now().lease;
+    let own = table::own(read, agent, key.as_str())?;
+    let (active, expired): (Vec<_>, Vec<_>) =
+        own.into_iter().partition(|lease| lease.is_active(now));
+    if !active.is_empty() {
+        return Ok(active);
+    }
+    if let Some(expired) = expired.first() {
+        held::must_hold(read, actor, expired, None)?;
+    }
+    let project = actor.project().ok_or(Error::Unauthorized)?;
+    let wanted = Wanted {
+        project,
+        holder: Some(agent),
+        patterns: std::slice::from_ref(key),
+        exclusive: true,
+    };
+    let others = conflict::in_the_way(read, &wanted)?;
+    let same = |(lease, _): &(Lease, Met)| lease.key == key.as_str();
+    match others.into_iter().find(same) {
+        Some((lease, _)) => Err(Error::NotHolder {
+            what: lease.pattern,
+            held_by: lease.held_by,
+        }),
+        None => Ok(Vec::new()),
+    }
 }

@@ -77,6 +77,8 @@ impl Command for RequestRelease {
                 answers: None,
             },
         )?;
+        let thread =
+            thread.ok_or_else(|| Error::internal(Impossible("a retired agent holds a lease")))?;
         tx.emit(ReleaseRequested {
             id,
             project: lease.project_id,

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use super::conflict::{self, Wanted};
 use super::event::{FilesReserved, Granted, LeaseReleased};
 use super::table::{self, Lease, Reservation};
-use super::{Reason, files, held};
+use super::{CheckFiles, Reason, files, held};
 use crate::actor::{Actor, Party};
 use crate::command::{Command, Stop};
 use crate::error::{Error, Impossible};
@@ -309,11 +309,26 @@ pub(super) fn shown(
 }
 
 impl Patient for ReserveFiles {
+    type Look = CheckFiles;
+
     fn patience(&self) -> Option<Span> {
         self.wait
     }
 
     fn claim(&self) -> Claim {
-        Claim::Files(self.wanted().unwrap_or_default())
+        let wanted = self.wanted().unwrap_or_default();
+        Claim::Files(wanted.iter().map(Pattern::folded).collect())
+    }
+
+    fn look(&self) -> CheckFiles {
+        let mut patterns = self.patterns.clone();
+        patterns.extend(self.path_pattern.clone());
+        CheckFiles {
+            project: self.project.clone(),
+            paths: self.paths.clone(),
+            patterns,
+            mode: self.mode().ok(),
+            include_own: false,
+        }
     }
 }

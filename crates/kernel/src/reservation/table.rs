@@ -7,8 +7,10 @@ use comity_domain::{
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
 
 use super::event::Ended;
+use super::list::State;
 use crate::actor::Actor;
 use crate::ambient::Now;
 use crate::error::Error;
@@ -23,7 +25,7 @@ const ONE_BY_ONE: usize = 16;
 macro_rules! lease_from {
     ($rest:literal) => {
         concat!(
-            "select r.id, r.kind, r.project_id, p.slug, r.agent_id, a.name, r.pattern, r.exclusive,
+            "select r.id, r.kind, r.project_id, p.slug, r.agent_id, a.name, r.pattern, r.pattern_key, r.exclusive,
                 r.reason, r.fence, r.created_at, r.created_lease_us, r.expires_lease_us,
                 r.ended_at, r.ended
              from reservation r join project p on p.id = r.project_id
@@ -40,8 +42,8 @@ pub(crate) use lease_from;
 pub struct Reservation {
     /// Its number.
     pub id: ReservationId,
-    /// The holder's number.
-    pub agent_id: AgentId,
+    /// The holder's number; null for the operator, who may hold locks.
+    pub agent_id: Option<AgentId>,
     /// The holder's name.
     pub held_by: String,
     /// The project's slug.
@@ -80,6 +82,8 @@ pub(crate) struct Lease {
     pub(crate) agent: Option<AgentId>,
     pub(crate) held_by: String,
     pub(crate) pattern: String,
+    /// The same as it is compared.
+    pub(crate) key: String,
     pub(crate) exclusive: bool,
     pub(crate) reason: String,
     pub(crate) fence: Seq,
@@ -132,8 +136,7 @@ impl Lease {
     pub(crate) fn show(self, now: Now) -> Reservation {
         Reservation {
             id: self.id,
-            // Only locks are held by the operator.
-            agent_id: self.agent.unwrap_or(AgentId::new(0)),
+            agent_id: self.agent,
             path_pattern: self.pattern.clone(),
             exclusive: self.exclusive,
             created_at: self.created_at,
@@ -213,10 +216,10 @@ pub(super) fn own(
 ) -> Result<Vec<Lease>, StoreError> {
     read.rows(
         lease_from!(
-            "where r.agent_id = ?1 and r.pattern_key = ?2 and r.kind = 'files'
-             and r.ended_seq is null order by r.id"
+            "where r.agent_id = ?1 and r.key_hash = ?2 and r.pattern_key = ?3
+             and r.kind = 'files' and r.ended_seq is null"
         ),
-        params![agent, key],
+        params![agent, key_hash(key), key],
         lease,
     )
 }
@@ -231,21 +234,19 @@ pub(crate) fn held_by(read: &mut impl Read, agent: AgentId) -> Result<Vec<Lease>
 }
 
 /// Returns active leases on files of a holder, those that end first coming first.
-pub(crate) fn active_of(
-    read: &mut impl Read,
-    agent: AgentId,
-    limit: i64,
-) -> Result<Vec<Lease>, StoreError> {
+pub(crate) fn active_of(read: &mut impl Read, agent: AgentId) -> Result<Vec<Lease>, StoreError> {
     let now = read.now().lease;
-    read.rows(
-        lease_from!(
-            "where r.agent_id = ?1 and r.kind = 'files' and r.ended_seq is null
-             and r.expires_lease_us > ?2
-             order by r.expires_lease_us, r.id limit cast(?3 as bigint)"
-        ),
-        params![agent, now, limit],
-        lease,
-    )
+    let mut held = held_by(read, agent)?;
+    held.retain(|lease| !lease.is_lock && lease.is_active(now));
+    held.sort_by_key(|lease| (lease.expires, lease.id));
+    Ok(held)
+}
+
+/// Returns the beginning of a key's SHA-256, by which rows are found.
+pub(crate) fn key_hash(key: &str) -> i64 {
+    let hash: [u8; 32] = Sha256::digest(key).into();
+    let first = hash.iter().take(8);
+    first.fold(0, |sum, byte| (sum << 8) | i64::from(*byte))
 }
 
 /// Counts what a holder has, locks included.
@@ -292,13 +293,38 @@ pub(super) fn due(read: &mut impl Read, limit: i64) -> Result<Vec<Lease>, StoreE
     )
 }
 
-/// What a page of leases is chosen by.
+/// Whose leases a page shows, and which.
 pub(super) struct Chosen {
     pub(super) project: Option<ProjectId>,
     pub(super) agent: Option<AgentId>,
-    pub(super) active: bool,
-    pub(super) ended: bool,
+    pub(super) state: State,
 }
+
+/// Leases of a project, or of an agent of it, that hold now: an index has no others.
+const ACTIVE_IN_PROJECT: &str = lease_from!(
+    "where r.project_id = ?1 and cast(?2 as bigint) is null and r.kind = 'files' and r.id > ?3
+     and r.ended_seq is null and r.expires_lease_us > ?4 and cast(?5 as bigint) >= 0
+     order by r.id limit cast(?6 as bigint)"
+);
+const ACTIVE_OF_AGENT: &str = lease_from!(
+    "where r.agent_id = ?2 and (cast(?1 as bigint) is null or r.project_id = ?1)
+     and r.kind = 'files' and r.id > ?3
+     and r.ended_seq is null and r.expires_lease_us > ?4 and cast(?5 as bigint) >= 0
+     order by r.id limit cast(?6 as bigint)"
+);
+
+/// The same of those that hold no more (1), or of all (0).
+const ANY_IN_PROJECT: &str = lease_from!(
+    "where r.project_id = ?1 and cast(?2 as bigint) is null and r.kind = 'files' and r.id > ?3
+     and (cast(?5 as bigint) = 0 or r.ended_seq is not null or r.expires_lease_us <= ?4)
+     order by r.id limit cast(?6 as bigint)"
+);
+const ANY_OF_AGENT: &str = lease_from!(
+    "where r.agent_id = ?2 and (cast(?1 as bigint) is null or r.project_id = ?1)
+     and r.kind = 'files' and r.id > ?3
+     and (cast(?5 as bigint) = 0 or r.ended_seq is not null or r.expires_lease_us <= ?4)
+     order by r.id limit cast(?6 as bigint)"
+);
 
 /// Returns a page of leases on files.
 pub(super) fn page(
@@ -308,36 +334,16 @@ pub(super) fn page(
     limit: i64,
 ) -> Result<Vec<Lease>, StoreError> {
     let now = read.now().lease;
-    let (active, ended) = (i64::from(chosen.active), i64::from(chosen.ended));
-    let of_project = lease_from!(
-        "where r.project_id = ?1 and (cast(?2 as bigint) is null or r.agent_id = ?2)
-         and r.kind = 'files' and r.id > ?3
-         and ((cast(?4 as bigint) = 1 and r.ended_seq is null and r.expires_lease_us > ?6)
-             or (cast(?5 as bigint) = 1 and (r.ended_seq is not null or r.expires_lease_us <= ?6)))
-         order by r.id limit cast(?7 as bigint)"
-    );
-    let of_agent = lease_from!(
-        "where r.agent_id = ?2 and (cast(?1 as bigint) is null or r.project_id = ?1)
-         and r.kind = 'files' and r.id > ?3
-         and ((cast(?4 as bigint) = 1 and r.ended_seq is null and r.expires_lease_us > ?6)
-             or (cast(?5 as bigint) = 1 and (r.ended_seq is not null or r.expires_lease_us <= ?6)))
-         order by r.id limit cast(?7 as bigint)"
-    );
-    let sql = match chosen.agent {
-        Some(_) => of_agent,
-        None => of_project,
+    let sql = match (chosen.state, chosen.agent) {
+        (State::Active, None) => ACTIVE_IN_PROJECT,
+        (State::Active, Some(_)) => ACTIVE_OF_AGENT,
+        (State::Ended | State::All, None) => ANY_IN_PROJECT,
+        (State::Ended | State::All, Some(_)) => ANY_OF_AGENT,
     };
+    let only_ended = i64::from(chosen.state == State::Ended);
     read.rows(
         sql,
-        params![
-            chosen.project,
-            chosen.agent,
-            after,
-            active,
-            ended,
-            now,
-            limit
-        ],
+        params![chosen.project, chosen.agent, after, now, only_ended, limit],
         lease,
     )
 }
@@ -354,6 +360,7 @@ pub(crate) fn lease(row: &mut Row) -> Result<Lease, StoreError> {
             .take::<Option<String>>()?
             .unwrap_or_else(|| "operator".to_owned()),
         pattern: row.take()?,
+        key: row.take()?,
         exclusive: row.take()?,
         reason: row.take()?,
         fence: row.take()?,
@@ -375,6 +382,8 @@ fn end(row: &mut Row) -> Result<Option<LeaseEnd>, StoreError> {
 
 /// Reads a pattern as it is compared in its project.
 pub(super) fn compared(pattern: &str, case_insensitive: bool) -> Result<Pattern, StoreError> {
-    let pattern = Pattern::parse(pattern).map_err(|_| StoreError::Shape("a pattern"))?;
+    // What cannot be read any more may be anything: when unsure, it overlaps (F12).
+    let pattern = Pattern::parse(pattern).or_else(|_| Pattern::parse("**"));
+    let pattern = pattern.map_err(|_| StoreError::Shape("a pattern"))?;
     Ok(super::files::compared(&pattern, case_insensitive))
 }

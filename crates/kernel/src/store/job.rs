@@ -1,5 +1,6 @@
 //! Commands, upkeep and queries as the threads see them: something to run, then to answer.
 
+use comity_domain::Seq;
 use comity_domain::limits::IDEMPOTENCY_KEEP_US;
 use serde::Serialize;
 use sha2::{Digest, Sha256};
@@ -10,6 +11,7 @@ use crate::actor::{Actor, Caller};
 use crate::ambient::Ambient;
 use crate::command::{Command, Stop};
 use crate::error::Error;
+use crate::line::last_end;
 use crate::params;
 use crate::presence::Presence;
 use crate::query::Query;
@@ -69,8 +71,12 @@ pub(crate) struct CommandJob<C: Command> {
 pub(crate) enum Audience {
     /// Its caller may be gone: it finds the answer under its idempotency key.
     Any,
-    /// Only as long as somebody listens: a lease that nobody knows of helps nobody (3.5).
-    Present,
+    /// Only as long as somebody listens: a lease that nobody knows of helps nobody (3.5). And only
+    /// as long as this is the last end of a lease, if others want the same and came before.
+    Present {
+        /// The end of a lease.
+        ended: Option<Seq>,
+    },
 }
 
 impl<C: Command> CommandJob<C> {
@@ -104,7 +110,7 @@ impl<C: Command> CommandJob<C> {
             }
             return Ok(Reply {
                 answer: serde_json::from_str(&first.answer)?,
-                seq: comity_domain::Seq::new(first.seq),
+                seq: Seq::new(first.seq),
                 replayed: true,
             });
         }
@@ -140,12 +146,26 @@ impl<C: Command> CommandJob<C> {
     }
 }
 
+impl<C: Command> CommandJob<C> {
+    /// Decides unless a lease has ended since: then those before it in line look first.
+    fn in_turn(&self, batch: &mut Batch<'_>, ended: Seq) -> Result<Reply<C::Answer>, Stop> {
+        let mut tx = WriteTx::new(batch, &self.caller.actor, None);
+        if last_end(&mut tx)? > ended {
+            let conflicts = Vec::new();
+            return Err(Error::ReservationConflict { conflicts }.into());
+        }
+        self.decide(batch)
+    }
+}
+
 impl<C: Command> Job for CommandJob<C> {
     fn attempt(&mut self, batch: &mut Batch<'_>) -> Kept {
-        if self.audience == Audience::Present && self.reply.is_closed() {
-            return Kept::No;
-        }
-        let (kept, outcome) = match self.decide(batch) {
+        let decided = match self.audience {
+            Audience::Present { .. } if self.reply.is_closed() => return Kept::No,
+            Audience::Present { ended: Some(ended) } => self.in_turn(batch, ended),
+            Audience::Present { ended: None } | Audience::Any => self.decide(batch),
+        };
+        let (kept, outcome) = match decided {
             Ok(reply) => (Kept::Yes, Ok(reply)),
             Err(Stop::Refused(error)) => (Kept::Yes, Err(error)),
             Err(Stop::Failed(error)) => (Kept::No, Err(error)),

@@ -135,7 +135,10 @@ impl Offer {
         match planned {
             Ok((operation, request)) => {
                 let answer = desk.call(caller, operation, request);
-                Box::pin(async move { answer.await.map(|answer| own.shortened(answer)) })
+                Box::pin(async move {
+                    let answer = answer.await.map(|answer| own.shortened(answer));
+                    answer.map_err(tool::refusal)
+                })
             }
             Err(error) => refused(error),
         }

@@ -7,6 +7,7 @@ use comity_domain::Seq;
 use comity_kernel::actor::Party;
 use comity_kernel::agent::ListAgents;
 use comity_kernel::doctor::Findings;
+use comity_kernel::lock::ListLocks;
 use comity_kernel::log::{Recorded, table};
 use comity_kernel::mail::Inbox;
 use comity_kernel::project::ListProjects;
@@ -167,6 +168,14 @@ fn listed(kernel: &Kernel) -> BTreeMap<String, usize> {
             .into_iter()
             .filter(|token| token.agent_id.is_none());
         marks.extend(own.map(|token| token.name));
+        after = page.answer.next;
+    }
+    after = Some("0".to_owned());
+    while let Some(from) = after.take() {
+        let locks = json!({ "project": PROJECT, "limit": 500, "after": from });
+        let page = wait(kernel.query(Actor::OPERATOR, request::<ListLocks>(&locks)));
+        let Ok(page) = page else { break };
+        marks.extend(page.answer.items.into_iter().map(|lock| lock.name));
         after = page.answer.next;
     }
     let mut listed = BTreeMap::new();

@@ -102,7 +102,7 @@ impl Workload {
     pub fn next(&mut self, caller: usize) -> Order {
         self.made += 1;
         let id = format!("c{caller}-{}", self.made);
-        let order = match self.dice.below(13) {
+        let order = match self.dice.below(14) {
             // Nothing but the key keeps these from being done twice.
             0..5 => Order::register(&id, None),
             5 | 6 => {
@@ -115,6 +115,10 @@ impl Workload {
                 Order::new(&id, "ensure_project", project, 1)
             }
             9..12 => Order::message(&id, &[KEEPER]),
+            12 => {
+                let lock = json!({ "project": PROJECT, "name": id, "reason": id, "ttl": "24h" });
+                Order::new(&id, "acquire_lock", lock, 1)
+            }
             _ => Order {
                 events: 0,
                 refused_with: Some("name_taken"),

@@ -42,7 +42,12 @@ both_engines! {
         let second = acquire(&green).unwrap();
         assert!(second["lock"]["fence"].as_i64() > first["lock"]["fence"].as_i64());
         let release = |who: &Actor| call(who, "release_lock", json!({ "name": "port 8080" }));
-        assert_eq!(code(release(&blue)), "not_holder");
+        // Who had it and lost it is told so, with who has it now; whoever never had it, that it is another's.
+        let lost = release(&blue).unwrap_err();
+        assert_eq!((lost.code().word, &lost.to_json()["holders"][0]["held_by"]), ("lease_expired", &json!("Green")));
+        assert_eq!(code(release(&kit.agent("web", "Red").1)), "not_holder");
+        let stale = json!({ "name": "port 8080", "fence": first["lock"]["fence"] });
+        assert_eq!(code(call(&blue, "renew_lock", stale)), "lease_expired");
         assert_eq!(release(&green).unwrap()["lock"]["is_active"], false);
         assert_eq!(code(release(&green)), "lease_ended");
         assert_eq!(code(call(&green, "release_lock", json!({ "name": "never" }))), "not_found");

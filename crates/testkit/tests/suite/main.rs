@@ -11,6 +11,7 @@ mod identity;
 mod io_faults;
 mod lease_index;
 mod lease_judge;
+mod lease_plans;
 mod lease_races;
 mod lease_schema;
 mod locks;

@@ -81,6 +81,13 @@ fn code(answer: Result<Value, Error>) -> &'static str {
     }
 }
 
+/// Sixty letters that do not repeat much.
+fn hash_like(n: usize) -> String {
+    let letter =
+        |at: usize| char::from(b'a' + u8::try_from((n * 7 + at * at * 3 + at) % 26).unwrap());
+    (0..62).map(letter).collect()
+}
+
 both_engines! {
     // F1 F2 F4 F14
     fn a_lease_is_granted_with_its_fence_and_keeps_others_out(engine) {
@@ -315,6 +322,39 @@ both_engines! {
         assert_eq!(team.release(&team.blue, &json!({ "all": true })).unwrap()["reservations"], json!([]));
     }
 
+    // F12: the longest path there may be, on both engines; an index must not stand in its way
+    fn the_longest_path_can_be_reserved(engine) {
+        let team = Team::new(engine);
+        let segments: Vec<_> = (0..63).map(|n| format!("{n:02}{}", hash_like(n))).collect();
+        let path = segments.join("/");
+        assert!((4_000..4_096).contains(&path.len()), "{}", path.len());
+        let first = team.reserve(&team.blue, &json!({ "paths": [path] })).unwrap();
+        let again = team.reserve(&team.blue, &json!({ "paths": [path] })).unwrap();
+        assert_eq!(first["reservations"][0]["id"], again["reservations"][0]["id"]);
+        assert_eq!(code(team.reserve(&team.green, &json!({ "paths": [path] }))), "reservation_conflict");
+        team.release(&team.blue, &json!({ "paths": [path] })).unwrap();
+    }
+
+    // F9, by path: expired 410, another's 403, nobody's 404
+    fn releasing_by_path_says_what_became_of_it(engine) {
+        let team = Team::new(engine);
+        team.reserve(&team.blue, &json!({ "paths": ["a"], "ttl": "1s" })).unwrap();
+        let by_path = json!({ "paths": ["a"] });
+        assert_eq!(code(team.release(&team.green, &by_path)), "not_holder");
+        team.later(SECOND);
+        assert_eq!(code(team.release(&team.blue, &by_path)), "lease_expired");
+        assert_eq!(code(team.release(&team.green, &by_path)), "not_found");
+    }
+
+    // S3 S4: each of them is compared with every lease there is
+    fn a_call_has_few_patterns_that_begin_with_a_wildcard(engine) {
+        let team = Team::new(engine);
+        let many: Vec<_> = (0..17).map(|n| format!("**/f{n}")).collect();
+        let told = team.reserve(&team.blue, &json!({ "patterns": many })).unwrap_err().to_json();
+        assert_eq!(told["field"], "patterns");
+        team.reserve(&team.blue, &json!({ "patterns": many[1..] })).unwrap();
+    }
+
     // S24, F: limits per agent
     fn an_agent_holds_so_many_leases_and_no_more(engine) {
         let team = Team::new(engine);
@@ -343,6 +383,9 @@ both_engines! {
         let held = team.hold(&team.blue, "Src/A.rs");
         assert_eq!(held["path_pattern"], "Src/A.rs", "shown as it was written");
         assert_eq!(team.hold(&team.blue, "SRC/a.RS")["id"], held["id"]);
+        let both = json!({ "paths": ["src/a.rs", "SRC/A.RS"] });
+        assert_eq!(team.release(&team.blue, &both).unwrap()["reservations"].as_array().unwrap().len(), 1);
+        team.hold(&team.blue, "Src/A.rs");
         assert_eq!(code(team.reserve(&team.green, &json!({ "patterns": ["s[QR]c/*"] }))), "reservation_conflict");
     }
 
@@ -385,6 +428,7 @@ both_engines! {
         let ended = |id: &Value| team.call(&team.red, "get_reservation", &json!({ "id": id })).unwrap()["reservation"]["ended"].clone();
         assert_eq!(ended(&lease["id"]), "retired");
         assert_eq!(ended(&expired["reservations"][0]["id"]), "expired");
+        assert_eq!(team.kit.shell("select count(*) from event where kind = 'lease_expired'").unwrap(), "0");
         team.hold(&team.green, "src/a");
         team.call(&team.green, "acquire_lock", &json!({ "name": "port" })).unwrap();
     }

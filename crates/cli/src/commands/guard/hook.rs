@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use comity_archive::Repository;
-use comity_archive::guard::{Hook, changes, real_names, run_earlier};
+use comity_archive::guard::{Hook, changes, real_names, run_earlier, writes};
 use comity_domain::{GuardAway, GuardMode};
 use serde_json::json;
 
@@ -41,6 +41,9 @@ impl RunHook {
     pub(crate) fn run(&self, globals: &Globals) -> Result<(), Failure> {
         let input = self.input()?;
         self.earlier(&input)?;
+        if !writes(self.hook, &self.arguments, &input) {
+            return Ok(());
+        }
         let repository = Repository::of_hook(&place::here()?)
             .map_err(|error| could_not_ask(&Failure::unusable(error.to_string()), None))?;
         let memory = Memory::of(repository.common_directory());

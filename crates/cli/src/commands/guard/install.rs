@@ -4,20 +4,16 @@ use std::ffi::OsString;
 
 use clap::Args;
 use comity_archive::Repository;
-use comity_archive::guard::{
-    Away, Done, Folder, FolderError, Hook, HookError, Hooks, Script, State,
-};
+use comity_archive::guard::{Away, Done, Folder, FolderError, Hook, Hooks, Script, State};
 use comity_domain::GuardAway;
-use comity_kernel::Query as _;
-use comity_kernel::project::ProjectStatusQuery;
 use serde_json::{Value, json};
 
+use super::told::{failed, item, left_as_it_is, lines, repository, unusable};
 use crate::failure::Failure;
 use crate::globals::Globals;
-use crate::guard::{Memory, Wanted};
-use crate::session::Context;
+use crate::guard::{Known, Memory, learn};
+use crate::place;
 use crate::show::{Shown, View};
-use crate::{output, place};
 
 /// Installs the guard.
 #[derive(Args)]
@@ -80,68 +76,23 @@ impl Install {
     }
 }
 
-/// Finds the repository around the current directory.
-pub(super) fn repository() -> Result<Repository, Failure> {
-    Repository::around(&place::here()?).map_err(unusable)
-}
-
 /// Says where hooks could be instead.
 fn no_folder(error: &FolderError, repository: &Repository) -> Failure {
     let mut failure = Failure::unusable(error.to_string());
-    if let (FolderError::Outside(_), Value::Object(body)) = (error, &mut failure.body) {
-        let usual = Folder::usual(repository);
-        let usual = usual.path().display();
-        let hint = format!(
-            "give this repository hooks of its own with `git config core.hooksPath '{usual}'`, or let the \
-             hooks there run `comity guard hook NAME -- \"$@\"`"
-        );
+    let own = repository.common_directory().join("hooks");
+    let own = own.display();
+    let instead = "let the hooks there run `comity guard hook NAME -- \"$@\"`";
+    let hint = match error {
+        FolderError::Git(_) => return failure,
+        FolderError::Outside(_) => format!(
+            "give this repository hooks of its own with `git config core.hooksPath '{own}'`, or {instead}"
+        ),
+        FolderError::Linked(_) => format!("make `{own}` a directory of its own, or {instead}"),
+    };
+    if let Value::Object(body) = &mut failure.body {
         body.insert("hint".to_owned(), hint.into());
     }
     failure
-}
-
-/// What is known of the project when the hooks are written.
-struct Known {
-    wanted: Wanted,
-    slug: String,
-}
-
-/// Learns which project this is and what it wants, and remembers it for when nobody can be asked.
-fn learn(globals: &Globals, memory: &Memory) -> Option<Known> {
-    match known(globals) {
-        Ok(known) => {
-            memory.keep(known.wanted);
-            Some(known)
-        }
-        Err(failure) => {
-            output::warn(&format!(
-                "the project's settings are not known: {}; install again when they are",
-                failure.message()
-            ));
-            None
-        }
-    }
-}
-
-fn known(globals: &Globals) -> Result<Known, Failure> {
-    let context = Context::new(globals)?;
-    if globals.url.is_none() && !context.directory.is_dir() {
-        let what = "there is no data directory; `comity init` makes one";
-        return Err(Failure::unusable(what));
-    }
-    let session = context.session()?;
-    let request = ProjectStatusQuery {
-        project: session.project()?,
-    };
-    let answer = session.call(ProjectStatusQuery::NAME, &request)?;
-    let field = |name: &str| answer.pointer(name).cloned().unwrap_or_default();
-    Ok(Known {
-        wanted: Wanted {
-            mode: serde_json::from_value(field("/project/guard_mode"))?,
-            away: serde_json::from_value(field("/project/guard_away"))?,
-        },
-        slug: serde_json::from_value(field("/project/slug"))?,
-    })
 }
 
 /// Returns the options by which a hook finds whom to ask, wherever it runs. The project is this one,
@@ -153,6 +104,11 @@ fn options(globals: &Globals, known: Option<&Known>) -> Result<Vec<OsString>, Fa
         options.extend(["--data".into(), data.into()]);
     }
     if let Some(url) = &globals.url {
+        // The script is a file that others may read (S18).
+        if url.contains('@') {
+            let what = "the URL must not hold credentials: the hooks use COMITY_AS or COMITY_TOKEN";
+            return Err(Failure::unusable(what));
+        }
         options.extend(["--url".into(), url.into()]);
     }
     if let Some(known) = known {
@@ -170,49 +126,4 @@ fn away(memory: &Memory) -> Away {
         Some(GuardAway::Warn) => Away::Warn,
         Some(GuardAway::Block) | None => Away::Block,
     }
-}
-
-/// Shows what was done with a hook.
-pub(super) fn item(hooks: &Hooks, hook: Hook, done: Done) -> Value {
-    let word = match done {
-        Done::Installed => "installed",
-        Done::Chained => "chained",
-        Done::Refreshed => "refreshed",
-        Done::Removed => "removed",
-        Done::Restored => "restored",
-        Done::Nothing => "nothing",
-        Done::Left(_) => "left",
-    };
-    json!({ "hook": hook.name(), "done": word, "path": hooks.path(hook) })
-}
-
-/// Writes a line for each hook.
-pub(super) fn lines(items: &[Value]) -> Vec<String> {
-    let line = |item: &Value| {
-        let text = |field| item.get(field).and_then(Value::as_str).unwrap_or_default();
-        format!("{:22}  {:10}  {}", text("hook"), text("done"), text("path"))
-    };
-    items.iter().map(line).collect()
-}
-
-/// Says why a hook was left.
-pub(super) fn left_as_it_is(hook: Hook, state: State) -> String {
-    let (name, earlier) = (hook.name(), "before-comity");
-    match state {
-        State::Edited => format!(
-            "`{name}` is the guard's, but somebody changed it: it is left as it is; remove or rename it first"
-        ),
-        _ => format!(
-            "`{name}` was replaced by somebody, and `{name}.{earlier}` holds the one from before the guard: both are left; remove or rename one first"
-        ),
-    }
-}
-
-/// Says that a hook cannot be changed, and why.
-pub(super) fn failed(error: &HookError) -> Failure {
-    Failure::unusable(format!("{error}: {}", error.source))
-}
-
-fn unusable(error: impl std::fmt::Display) -> Failure {
-    Failure::unusable(error.to_string())
 }

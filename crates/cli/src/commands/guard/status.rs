@@ -4,7 +4,7 @@ use clap::Args;
 use comity_archive::guard::{Folder, Hook, Hooks, State};
 use serde_json::{Value, json};
 
-use super::install::{failed, repository};
+use super::told::{failed, repository};
 use crate::failure::Failure;
 use crate::guard::Memory;
 use crate::show::{Shown, View};

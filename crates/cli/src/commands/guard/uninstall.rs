@@ -4,7 +4,7 @@ use clap::Args;
 use comity_archive::guard::{Done, Folder, Hook, Hooks};
 use serde_json::json;
 
-use super::install::{failed, item, left_as_it_is, lines, repository};
+use super::told::{failed, item, left_as_it_is, lines, repository};
 use crate::failure::Failure;
 use crate::guard::Memory;
 use crate::show::{Shown, View};
@@ -18,12 +18,9 @@ impl Uninstall {
         let Self {} = self;
         let repository = repository()?;
         // A setting may have changed since: hooks are looked for where they are usually, too.
-        let mut folders = vec![Folder::usual(&repository)];
-        if let Ok(folder) = Folder::effective(&repository)
-            && !folders.contains(&folder)
-        {
-            folders.push(folder);
-        }
+        let folders = [Folder::usual(&repository), Folder::effective(&repository)];
+        let mut folders: Vec<_> = folders.into_iter().flatten().collect();
+        folders.dedup();
         let mut items = Vec::new();
         let mut left = Vec::new();
         for hooks in folders.iter().map(Hooks::new) {

@@ -1,5 +1,6 @@
 //! Pairs of patterns whose answer was worked out by hand.
 
+use super::super::LiteralPath;
 use super::pattern;
 
 #[test]
@@ -207,3 +208,23 @@ const NO: [(&str, &str); 75] = [
     ("\\*", "a"),
     ("app/\\[id\\]", "app/i"),
 ];
+
+#[test]
+fn a_path_is_covered_itself_or_only_what_could_be_below_it() {
+    for (pattern, path, covered) in [
+        ("src", "src/a.rs", true),
+        ("src/a.rs", "src/a.rs", true),
+        ("src/a.rs/b", "src/a.rs", false),
+        ("**/*.rs", "src/a.rs", true),
+        ("**/*.rs", "README", false),
+        ("**", "README", true),
+        ("app/*/page.tsx", "app/[id]/page.tsx", true),
+        ("*/b", "a", false),
+        ("{a,b}/", "b/c/d", true),
+    ] {
+        let read: LiteralPath = serde_json::from_value(path.into()).expect(path);
+        let pattern = self::pattern(pattern);
+        assert_eq!(pattern.covers(&read), covered, "{pattern} {path}");
+        assert!(pattern.overlaps(read.pattern()), "{pattern} {path}");
+    }
+}

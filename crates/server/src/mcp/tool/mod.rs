@@ -5,9 +5,15 @@
 
 mod acknowledge;
 mod agents;
+mod ask;
+mod check;
 mod contacts;
 mod inbox;
 mod lean;
+mod lease;
+mod lock;
+mod release;
+mod reserve;
 mod search;
 mod send;
 mod thread;
@@ -53,6 +59,11 @@ impl OwnTool {
     }
 }
 
+/// Shortens a refusal, of whichever tool.
+pub(super) fn refusal(error: Value) -> Value {
+    lease::refusal(error, &Marks::new())
+}
+
 const fn own<T: Own>() -> OwnTool {
     OwnTool {
         name: T::NAME,
@@ -63,7 +74,7 @@ const fn own<T: Own>() -> OwnTool {
 }
 
 /// Every tool with a request of its own.
-const OWN: [OwnTool; 7] = [
+const OWN: [OwnTool; 14] = [
     own::<agents::ListAgents>(),
     own::<send::SendMessage>(),
     own::<inbox::Inbox>(),
@@ -71,6 +82,13 @@ const OWN: [OwnTool; 7] = [
     own::<acknowledge::Acknowledge>(),
     own::<search::Search>(),
     own::<contacts::Contacts>(),
+    own::<reserve::ReserveFiles>(),
+    own::<check::CheckFiles>(),
+    own::<release::ReleaseFiles>(),
+    own::<lock::Lock>(),
+    own::<lock::Unlock>(),
+    own::<ask::RequestRelease>(),
+    own::<ask::AnswerRelease>(),
 ];
 
 /// Finds a tool with a request of its own.

@@ -38,4 +38,15 @@ both_engines! {
         assert!(bodies[1].contains("still needed") && bodies[2].contains("is released"), "{bodies:?}");
         team.hold(&team.green, "src/**");
     }
+
+    // An answer is good also when whoever asked is retired by now
+    fn a_request_of_a_retired_agent_can_be_answered(engine) {
+        let team = Team::new(engine);
+        let lease = team.hold(&team.blue, "a");
+        let asked = team.call(&team.green, "request_release", &json!({ "id": lease["id"], "reason": "r" })).unwrap();
+        team.call(&Actor::OPERATOR, "retire_agent", &json!({ "agent": "Green", "project": "web" })).unwrap();
+        let answer = json!({ "id": asked["release_request"]["id"], "answer": "release" });
+        team.call(&team.blue, "answer_release", &answer).unwrap();
+        assert!(!team.is_active(&lease["id"]));
+    }
 }
