@@ -33,9 +33,14 @@ const WIDE: usize = 60;
 /// Checks in memory of one run.
 const CHECKS: usize = 2_000;
 
-/// The path of an active lease: files spread over directories.
+/// An active lease on a file, which as a path would cover all below it; spread over directories.
 fn path(n: usize) -> String {
     format!("area{}/part{}/file{n}.txt", n % 20, n / 20 % 50)
+}
+
+/// An active lease that no pattern for other endings meets: it covers nothing below a file.
+fn text(n: usize) -> String {
+    format!("area{}/part{}/file{n}*.txt", n % 20, n / 20 % 50)
 }
 
 /// A kernel with so many active leases.
@@ -47,7 +52,7 @@ struct Held {
 }
 
 impl Held {
-    fn new(directory: &Path, leases: usize) -> Self {
+    fn new(directory: &Path, leases: usize, on: fn(usize) -> String) -> Self {
         let data = TempDir::new_in(directory).expect("a directory");
         let options = Options::sqlite(data.path().join("lease.db"));
         let kernel = Kernel::open(options).expect("the kernel opens");
@@ -56,11 +61,11 @@ impl Held {
         made.expect("a project");
         let agents: Vec<Actor> = (0..=HOLDERS).map(|n| agent(&kernel, n)).collect();
         let (taker, holders) = agents.split_first().expect("agents");
-        let paths: Vec<String> = (0..leases).map(path).collect();
-        for (paths, holder) in paths.chunks(TOGETHER).zip(holders.iter().cycle()) {
-            let command: ReserveFiles = request(&json!({ "paths": paths, "ttl": "24h" }));
-            let taken = kernel.execute(holder.clone().into(), command).wait();
-            taken.expect("they are free");
+        let patterns: Vec<String> = (0..leases).map(on).collect();
+        for (patterns, holder) in patterns.chunks(TOGETHER).zip(holders.iter().cycle()) {
+            let command: ReserveFiles = request(&json!({ "patterns": patterns, "ttl": "24h" }));
+            let granted = kernel.execute(holder.clone().into(), command).wait();
+            granted.expect("they are free");
         }
         Self {
             taker: taker.clone(),
@@ -76,7 +81,7 @@ impl Held {
         let started = Instant::now();
         let taken = self.kernel.execute(caller(), command).wait();
         let took = started.elapsed();
-        assert!(taken.expect("it is free").answer.created);
+        assert!(taken.is_ok_and(|taken| taken.answer.created), "it is free");
         let release: Release = request(&json!({ "all": true }));
         let released = self.kernel.execute(caller(), release).wait();
         released.expect("it was taken");
@@ -97,10 +102,8 @@ fn agent(kernel: &Kernel, n: usize) -> Actor {
 
 /// One more lease on a file, and one on all files of a kind, beside 10,000.
 pub(crate) fn reserve(wanted: &Wanted) -> Vec<Row> {
-    let (many, few) = (
-        Held::new(&wanted.directory, MANY),
-        Held::new(&wanted.directory, FEW),
-    );
+    let many = Held::new(&wanted.directory, MANY, path);
+    let few = Held::new(&wanted.directory, FEW, path);
     let plain = Pairs::measure(|| {
         let (mut beside_many, mut beside_few) = (Vec::new(), Vec::new());
         for n in 0..PLAIN {
@@ -110,7 +113,8 @@ pub(crate) fn reserve(wanted: &Wanted) -> Vec<Row> {
         }
         (p50_us(beside_many), p50_us(beside_few))
     });
-    let patterns = patterns();
+    let many = Held::new(&wanted.directory, MANY, text);
+    let patterns = patterns(text);
     let every = pattern("**/*.rs");
     let wide = Pairs::measure(|| {
         let (mut taking, mut passes) = (Vec::new(), Vec::new());
@@ -146,7 +150,7 @@ pub(crate) fn reserve(wanted: &Wanted) -> Vec<Row> {
 /// The checks themselves, in memory.
 pub(crate) fn checks(_wanted: &Wanted) -> Vec<Row> {
     let mut index = Index::new();
-    for (n, pattern) in patterns().into_iter().enumerate() {
+    for (n, pattern) in patterns(path).into_iter().enumerate() {
         index.insert(n, pattern);
     }
     let files: Vec<_> = (0..CHECKS)
@@ -200,6 +204,6 @@ fn pattern(text: &str) -> Pattern {
     Pattern::parse(text).expect("a pattern")
 }
 
-fn patterns() -> Vec<Pattern> {
-    (0..MANY).map(|n| pattern(&path(n))).collect()
+fn patterns(on: fn(usize) -> String) -> Vec<Pattern> {
+    (0..MANY).map(|n| pattern(&on(n))).collect()
 }
