@@ -200,7 +200,7 @@ impl Answering {
 
 impl Archivist for Answering {
     fn status(&self) -> Result<ArchiveStatus, Error> {
-        status_of(&self.archiver()?)
+        status_of(&*self.archiver()?)
     }
 
     fn verify(&self) -> Result<Verified, Error> {
