@@ -1,5 +1,7 @@
 //! Verifies a database: chain, fold, revisions, soundness. It never repairs.
 
+pub(crate) mod surroundings;
+
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -7,6 +9,7 @@ use comity_domain::limits::CHAIN_LINKS_AT_START;
 use comity_domain::{LeaseTime, Seq, token};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
 
 use crate::ambient::Ambient;
 use crate::error::{Error, with_causes};
@@ -67,6 +70,14 @@ pub struct Check {
     pub detail: String,
 }
 
+impl Findings {
+    /// Adds what else was looked at.
+    pub(crate) fn add(&mut self, checks: Vec<Check>) {
+        self.checks.extend(checks);
+        self.ok = self.checks.iter().all(|check| check.ok);
+    }
+}
+
 impl Check {
     /// Makes a finding of damage; whatever else goes wrong is a failure to look.
     fn new(name: &'static str, found: Result<String, Error>) -> Result<Self, Error> {
@@ -114,6 +125,7 @@ fn examine_snapshot(
     checks.push(Check::new("fold", fold)?);
     checks.push(Check::new("revisions", revisions(&mut snapshot))?);
     checks.push(Check::new("words", words(&mut snapshot))?);
+    checks.push(Check::new("blobs", blobs(&mut snapshot))?);
     let mark = LeaseTime::from_micros(head.lease_us);
     checks.push(Check::new("leases", audit::overlaps(&mut snapshot, mark))?);
     Ok(Findings {
@@ -198,6 +210,22 @@ fn words(snapshot: &mut Snapshot<'_>) -> Result<String, Error> {
     Err(Error::Damaged {
         what: "the index of words does not hold what the messages say".to_owned(),
     })
+}
+
+/// Compares kept bytes with the hashes they are kept under.
+fn blobs(snapshot: &mut Snapshot<'_>) -> Result<String, Error> {
+    let hashes = snapshot.rows("select sha256 from blob", &[], Row::take::<[u8; 32]>)?;
+    for hash in &hashes {
+        let sql = "select bytes from blob where sha256 = ?1";
+        let bytes = snapshot.one(sql, params![hash], Row::take::<Vec<u8>>)?;
+        let found: [u8; 32] = Sha256::digest(&bytes).into();
+        if found != *hash {
+            return Err(Error::Damaged {
+                what: format!("the bytes under {} have another hash", token::to_hex(hash)),
+            });
+        }
+    }
+    Ok(format!("{} are what their hashes say", hashes.len()))
 }
 
 /// Compares every entity's revision with the number of its events (C1).

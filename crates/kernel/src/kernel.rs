@@ -13,10 +13,9 @@ use tokio::sync::watch;
 
 use crate::actor::{Actor, Caller};
 use crate::ambient::Ambient;
-use crate::archive::position::{Forgotten, Freed, Moved, NotWritten};
-use crate::archive::{ArchiveId, Archivist};
+use crate::archive::Archivist;
 use crate::command::Command;
-use crate::doctor::{self, Findings};
+use crate::doctor::{self, Findings, surroundings};
 use crate::error::Error;
 use crate::line::{self, LastEnd, Line, Patient, Surroundings};
 use crate::memory::Memory;
@@ -61,7 +60,7 @@ pub struct Kernel {
     /// Turns true when nobody should wait any longer.
     ending: watch::Sender<bool>,
     /// Who writes the archive, if somebody does.
-    archivist: Mutex<Option<Arc<dyn Archivist>>>,
+    pub(crate) archivist: Mutex<Option<Arc<dyn Archivist>>>,
     /// Those who wait for leases.
     line: Line,
     /// The turn of whoever examines or copies everything.
@@ -275,55 +274,6 @@ impl Kernel {
         self.upkeep(Tidy { flush })
     }
 
-    /// Lets somebody who writes the archive answer for it.
-    pub fn attach(&self, archivist: Arc<dyn Archivist>) {
-        *self
-            .archivist
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner) = Some(archivist);
-    }
-
-    /// Asks whoever writes the archive, on a thread of its own.
-    pub(crate) fn ask_archivist<T: Send + 'static>(
-        &self,
-        ask: impl FnOnce(&dyn Archivist) -> Result<T, Error> + Send + 'static,
-    ) -> Ticket<T> {
-        let archivist = self.archivist.lock();
-        let archivist = archivist.unwrap_or_else(PoisonError::into_inner).clone();
-        match archivist {
-            Some(archivist) => on_thread(move || ask(&*archivist)),
-            None => Ticket::answered(Err(Error::Unusable {
-                what: "there is no archive here".to_owned(),
-            })),
-        }
-    }
-
-    /// Notes that an archive has come further, and what of it could not be written.
-    pub fn archive_moved(
-        &self,
-        archive: ArchiveId,
-        first: Seq,
-        through: Seq,
-        quarantined: Vec<NotWritten>,
-    ) -> Ticket<()> {
-        self.upkeep(Moved {
-            archive,
-            first,
-            through,
-            quarantined,
-        })
-    }
-
-    /// Notes that something of an archive left the quarantine.
-    pub fn archive_freed(&self, archive: ArchiveId, seq: Seq, path: String) -> Ticket<()> {
-        self.upkeep(Freed { archive, seq, path })
-    }
-
-    /// Forgets where an archive stood.
-    pub fn archive_forgotten(&self, archive: ArchiveId) -> Ticket<()> {
-        self.upkeep(Forgotten { archive })
-    }
-
     /// Proves that a write reaches the disk: commits the lease clock's mark and nothing else.
     pub fn probe(&self) -> Ticket<()> {
         self.upkeep(Probe)
@@ -369,7 +319,16 @@ impl Kernel {
     pub fn examine(&self) -> Ticket<Findings> {
         let name = doctor::scratch_name(&self.ambient);
         let (database, ambient) = (self.database.clone(), self.ambient.clone());
-        self.beside(move |backups| database.examine(&backups.join(name), &ambient))
+        let archivist = self.archivist.lock();
+        let archivist = archivist.unwrap_or_else(PoisonError::into_inner).clone();
+        self.beside(move |backups| {
+            let mut findings = database.examine(&backups.join(name), &ambient)?;
+            findings.add(surroundings::of(&database, backups));
+            if let Some(archivist) = archivist {
+                findings.add(vec![surroundings::archive(&*archivist)]);
+            }
+            Ok(findings)
+        })
     }
 
     /// Copies the database on a thread of its own, into the data directory's `backups` unless
@@ -453,7 +412,7 @@ impl Kernel {
         drop(engine);
     }
 
-    fn upkeep(&self, upkeep: impl Upkeep) -> Ticket<()> {
+    pub(crate) fn upkeep(&self, upkeep: impl Upkeep) -> Ticket<()> {
         let (reply, ticket) = Ticket::new();
         let job = UpkeepJob {
             upkeep,
@@ -467,7 +426,7 @@ impl Kernel {
 }
 
 /// Does long work on a thread of its own.
-fn on_thread<T: Send + 'static>(
+pub(crate) fn on_thread<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, Error> + Send + 'static,
 ) -> Ticket<T> {
     let (answer, ticket) = Ticket::new();

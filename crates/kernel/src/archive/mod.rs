@@ -5,6 +5,7 @@
 //! about the archive are answered by it.
 
 pub mod archivist;
+mod attached;
 pub mod batch;
 pub mod position;
 pub mod status;

@@ -165,6 +165,36 @@ both_engines! {
     }
 }
 
+// L8 on PostgreSQL, where several servers share a database: each keeps its own archive, all say the same
+#[test]
+fn two_servers_keep_two_archives_that_say_the_same() {
+    let kept = Kept::new(Engine::Postgres);
+    let other = Arc::new(Kernel::open(kept.kit.options().clone()).unwrap());
+    let elsewhere = tempfile::tempdir().unwrap();
+    let settings = Settings {
+        repository: elsewhere.path().join("archive.git"),
+        lock: elsewhere.path().join("archive.lock"),
+        batch_max: 7,
+    };
+    let second = Archiver::new(other, kept.kit.options().ambient.clone(), settings.clone());
+    golden::scenario(&kept.kit);
+    let reached = kept.drain();
+    kept.kit.project("/srv/later");
+    assert_eq!(second.drain().unwrap().get(), reached + 1);
+    assert_eq!(kept.drain(), reached + 1);
+    assert!(second.verify().unwrap().ok);
+    kept.must_be_right();
+    let tree = |repository: &std::path::Path| {
+        let git = Command::new("git")
+            .arg("--git-dir")
+            .arg(repository)
+            .args(["ls-tree", "-r", "main", "projects"])
+            .output();
+        String::from_utf8(git.unwrap().stdout).unwrap()
+    };
+    assert_eq!(tree(&kept.repository), tree(&settings.repository));
+}
+
 fn golden_log(kept: &Kept) -> Vec<comity_kernel::log::Recorded> {
     let all = comity_kernel::archive::ArchiveBatch {
         after: comity_domain::Seq::ZERO,

@@ -3,7 +3,7 @@
 //! `row` says what a result is and `pairs` how two things are compared; `base` makes the database
 //! that all measurements start from and `load` calls the kernel. `hand_sqlite` and `hand_postgres`
 //! are the hand floor: the statements the kernel issued, issued again without it. The other files
-//! are the rows: `commit`, `postgres`, `readers`, `server`.
+//! are the rows: `commit`, `postgres`, `readers`, `server`, `lease`.
 //!
 //! The kernel measured in process has the feature `testing`, whose failpoints cost it a look into
 //! an empty map per event; the server that is started does not.
@@ -13,6 +13,7 @@ mod commit;
 mod hand_postgres;
 mod hand_sqlite;
 mod http;
+mod lease;
 mod live;
 mod load;
 mod mail;
@@ -54,7 +55,7 @@ struct Group {
     measure: fn(&Wanted) -> Vec<Row>,
 }
 
-const GROUPS: [Group; 13] = [
+const GROUPS: [Group; 15] = [
     Group {
         rows: &["commit"],
         measure: commit::concurrent,
@@ -102,6 +103,14 @@ const GROUPS: [Group; 13] = [
     Group {
         rows: &["mail_memory"],
         measure: live::memory,
+    },
+    Group {
+        rows: &["lease_file", "lease_glob", "lease_glob_time"],
+        measure: lease::reserve,
+    },
+    Group {
+        rows: &["lease_check", "lease_hostile"],
+        measure: lease::checks,
     },
     Group {
         rows: &["start", "memory"],

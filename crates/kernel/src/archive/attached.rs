@@ -1,0 +1,62 @@
+//! The kernel's side of whoever writes the archive.
+
+use std::sync::{Arc, PoisonError};
+
+use comity_domain::Seq;
+
+use super::position::{Forgotten, Freed, Moved, NotWritten};
+use super::{ArchiveId, Archivist};
+use crate::error::Error;
+use crate::kernel::{Kernel, on_thread};
+use crate::ticket::Ticket;
+
+impl Kernel {
+    /// Lets somebody who writes the archive answer for it.
+    pub fn attach(&self, archivist: Arc<dyn Archivist>) {
+        *self
+            .archivist
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner) = Some(archivist);
+    }
+
+    /// Asks whoever writes the archive, on a thread of its own.
+    pub(crate) fn ask_archivist<T: Send + 'static>(
+        &self,
+        ask: impl FnOnce(&dyn Archivist) -> Result<T, Error> + Send + 'static,
+    ) -> Ticket<T> {
+        let archivist = self.archivist.lock();
+        let archivist = archivist.unwrap_or_else(PoisonError::into_inner).clone();
+        match archivist {
+            Some(archivist) => on_thread(move || ask(&*archivist)),
+            None => Ticket::answered(Err(Error::Unusable {
+                what: "there is no archive here".to_owned(),
+            })),
+        }
+    }
+
+    /// Notes that an archive has come further, and what of it could not be written.
+    pub fn archive_moved(
+        &self,
+        archive: ArchiveId,
+        first: Seq,
+        through: Seq,
+        quarantined: Vec<NotWritten>,
+    ) -> Ticket<()> {
+        self.upkeep(Moved {
+            archive,
+            first,
+            through,
+            quarantined,
+        })
+    }
+
+    /// Notes that something of an archive left the quarantine.
+    pub fn archive_freed(&self, archive: ArchiveId, seq: Seq, path: String) -> Ticket<()> {
+        self.upkeep(Freed { archive, seq, path })
+    }
+
+    /// Forgets where an archive stood.
+    pub fn archive_forgotten(&self, archive: ArchiveId) -> Ticket<()> {
+        self.upkeep(Forgotten { archive })
+    }
+}
