@@ -37,7 +37,12 @@ impl Found {
 
 /// Compares the whole archive; what is in quarantine may be missing.
 pub(super) fn verify(archiver: &Archiver) -> Result<Verified, ArchiveError> {
-    let Some(contents) = Contents::of(archiver.repository())? else {
+    let contents = match archiver.repository() {
+        // Before the first piece there is nothing to compare.
+        path if !path.exists() => None,
+        path => Contents::of(path)?,
+    };
+    let Some(contents) = contents else {
         return Ok(Verified {
             ok: true,
             through: Seq::ZERO,
