@@ -92,6 +92,12 @@ fn answers(way: Way) -> Vec<Value> {
 fn blur(value: &mut Value, place: &str) {
     match value {
         Value::Object(fields) => {
+            // What a doctor finds around the database differs from process to process.
+            let around = ["disk", "descriptors", "archive"];
+            let named = fields.get("name").and_then(Value::as_str);
+            if named.is_some_and(|name| around.contains(&name)) && fields.contains_key("detail") {
+                fields.insert("detail".to_owned(), json!("…"));
+            }
             for (name, value) in fields {
                 let chance = matches!(
                     name.as_str(),
