@@ -90,6 +90,14 @@ pub enum GitError {
         /// The last thing it said.
         said: String,
     },
+    /// Somebody ended it: whatever it was given is not to blame.
+    #[error("`git {command}` was ended by signal {signal}")]
+    Ended {
+        /// What it was called for.
+        command: String,
+        /// The signal.
+        signal: i32,
+    },
     /// It took longer than anything here should.
     #[error("`git {command}` did not end within {seconds} s")]
     TookTooLong {
@@ -187,6 +195,11 @@ impl Git {
         command.args(["fast-import", "--quiet", "--done", "--date-format=raw"]);
         command.arg("--cat-blob-fd=2");
         command
+    }
+
+    /// Prepares to put packs together.
+    pub(crate) fn repack(&self) -> Command {
+        self.command(&["repack", "-d", "--geometric=2", "--quiet"])
     }
 
     fn command(&self, arguments: &[&str]) -> Command {

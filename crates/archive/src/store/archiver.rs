@@ -15,6 +15,7 @@ use super::error::ArchiveError;
 use super::render::{self, Content, File};
 use super::repository::Archive;
 use super::{line, place};
+use crate::git::GitError;
 
 /// Bytes of payload of one commit, unless a single event has more.
 const BYTES_MAX: i64 = 8 << 20;
@@ -230,7 +231,9 @@ impl Archiver {
                         quarantined.push(NotWritten { seq, path, reason });
                     }
                     // Git does not say which file it minds: the line alone must be possible.
-                    Err(ArchiveError::Git(error)) if !files.is_empty() => {
+                    Err(ArchiveError::Git(error @ GitError::Failed { .. }))
+                        if !files.is_empty() =>
+                    {
                         let reason = error.to_string();
                         let all = files.drain(..).map(|file| NotWritten {
                             seq: file.seq,
@@ -329,5 +332,8 @@ pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 /// Tells whether an error may be the fault of one entry, so that the others can do without it.
 fn is_about_content(error: &ArchiveError) -> bool {
-    matches!(error, ArchiveError::File { .. } | ArchiveError::Git(_))
+    matches!(
+        error,
+        ArchiveError::File { .. } | ArchiveError::Git(GitError::Failed { .. })
+    )
 }

@@ -2,10 +2,12 @@
 
 use std::fs::File as Handle;
 use std::io::{BufWriter, Read as _, Write};
-use std::process::{Child, ChildStdin, Stdio};
+use std::os::unix::process::ExitStatusExt as _;
+use std::process::{Child, ChildStdin, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 use comity_domain::{Sha256Hex, Timestamp};
+use rustix::process::Signal;
 
 use super::error::ArchiveError;
 use super::render::{Content, File};
@@ -63,29 +65,45 @@ pub(super) fn run(
         Some(stdin) => feed(stdin, commit, blob),
         None => Ok(()),
     };
-    if fed.is_err() {
+    // A git that takes no more has a reason, and is about to say it.
+    let takes_no_more = matches!(fed, Err(ArchiveError::Io { .. }));
+    if fed.is_err() && !takes_no_more {
         // Without its end the stream counts for nothing (`--done`).
         let _ = child.kill();
     }
-    let code = wait(&mut child)?;
+    let status = wait(&mut child, END_MAX, "fast-import")?;
     let said = said
         .and_then(|reader| reader.join().ok())
         .unwrap_or_default();
+    if takes_no_more && !status.success() {
+        return Err(refused(&said, status).into());
+    }
     fed?;
-    if code != Some(0) {
-        return Err(refused(&said, code).into());
+    if !status.success() {
+        return Err(refused(&said, status).into());
     }
     let mut lines = said.lines().rev();
     let made = lines.find_map(|line| ObjectId::parse(line.trim().as_bytes()));
     Ok(made.ok_or_else(|| GitError::not_understood("fast-import"))?)
 }
 
-fn refused(said: &str, code: Option<i32>) -> GitError {
+/// Signals by which somebody ends a program; by others it ends itself, perhaps for what it was given.
+const FROM_OUTSIDE: [Signal; 4] = [Signal::KILL, Signal::TERM, Signal::INT, Signal::HUP];
+
+fn refused(said: &str, status: ExitStatus) -> GitError {
+    let command = "fast-import".to_owned();
+    let signal = status.signal().filter(|signal| {
+        let is = |outside: &Signal| outside.as_raw() == *signal;
+        FROM_OUTSIDE.iter().any(is)
+    });
+    if let Some(signal) = signal {
+        return GitError::Ended { command, signal };
+    }
     let complaint = |line: &&str| line.starts_with("fatal:") || line.starts_with("warning:");
     let line = said.lines().find(complaint).or_else(|| said.lines().last());
     GitError::Failed {
-        command: "fast-import".to_owned(),
-        said: line.map_or_else(|| format!("exit code {code:?}"), ToOwned::to_owned),
+        command,
+        said: line.map_or_else(|| status.to_string(), ToOwned::to_owned),
     }
 }
 
@@ -133,22 +151,75 @@ fn feed(
 }
 
 /// Waits for the child's end, and ends it when it takes too long.
-fn wait(child: &mut Child) -> Result<Option<i32>, ArchiveError> {
-    let end = Instant::now() + END_MAX;
+pub(super) fn wait(
+    child: &mut Child,
+    time_max: Duration,
+    command: &str,
+) -> Result<ExitStatus, ArchiveError> {
+    let end = Instant::now() + time_max;
     let failed = || ArchiveError::io("git cannot be waited for");
     loop {
         if let Some(status) = child.try_wait().map_err(failed())? {
-            return Ok(status.code());
+            return Ok(status);
         }
         if Instant::now() >= end {
             let _ = child.kill();
             child.wait().map_err(failed())?;
             return Err(GitError::TookTooLong {
-                command: "fast-import".to_owned(),
-                seconds: END_MAX.as_secs(),
+                command: command.to_owned(),
+                seconds: time_max.as_secs(),
             }
             .into());
         }
         std::thread::sleep(GLANCE);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use comity_domain::Seq;
+
+    use super::*;
+
+    // D4: what somebody killed is tried again, what git itself minds is looked at event by event
+    #[test]
+    fn a_killed_git_is_not_the_fault_of_what_it_was_given() {
+        for (signal, is_blamed) in [(9, false), (15, false), (11, true), (6, true)] {
+            let error = refused("", ExitStatus::from_raw(signal));
+            assert_eq!(
+                matches!(error, GitError::Failed { .. }),
+                is_blamed,
+                "{error}"
+            );
+        }
+        let refusal = refused("fatal: no\n", ExitStatus::from_raw(128 << 8));
+        assert_eq!(refusal.to_string(), "`git fast-import` failed: fatal: no");
+    }
+
+    // D4: a refusal in the middle of a stream is a refusal, not a broken pipe
+    #[test]
+    fn what_git_minds_is_told_even_if_more_was_to_come() {
+        let directory = tempfile::tempdir().unwrap();
+        let git = Git::at(directory.path());
+        git.run(&["init", "--quiet", "--bare"], Vec::new()).unwrap();
+        let lock = Handle::create(directory.path().join("lock")).unwrap();
+        let file = |path: &str, bytes| File {
+            seq: Seq::new(1),
+            path: path.to_owned(),
+            content: Content::Bytes(vec![b'x'; bytes]),
+        };
+        let files = [file("a/../b", 1), file("large", 4 << 20)];
+        let commit = Commit {
+            parent: None,
+            at: Timestamp::from_micros(0),
+            message: String::new(),
+            files: &files,
+        };
+        let made = run(&git, &lock, &commit, &mut |_| Ok(None));
+        let refusal = made.unwrap_err();
+        assert!(
+            matches!(refusal, ArchiveError::Git(GitError::Failed { .. })),
+            "{refusal:?}"
+        );
     }
 }

@@ -2,6 +2,7 @@
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::path::{Path, PathBuf};
+use std::process::Stdio;
 use std::time::Duration;
 
 use comity_domain::Seq;
@@ -214,8 +215,16 @@ impl Archive {
         if before < PACKS_MAX {
             return Ok(());
         }
-        let arguments = ["repack", "-d", "--geometric=2", "--quiet"];
-        let said = self.git.run_within(&arguments, Vec::new(), REPACK_MAX);
+        // Like an import it holds the lock, should this process be killed meanwhile (D8).
+        let held = self.lock.try_clone();
+        let held = held.map_err(ArchiveError::io("the lock cannot be shared"))?;
+        let mut command = self.git.repack();
+        command
+            .stdin(Stdio::from(held))
+            .stdout(Stdio::null())
+            .stderr(Stdio::null());
+        let mut child = command.spawn().map_err(GitError::DoesNotRun)?;
+        let said = import::wait(&mut child, REPACK_MAX, "repack");
         let after = packs(&self.path)?;
         if after < before {
             tracing::debug!(before, after, "the archive's packs were put together");
