@@ -9,7 +9,7 @@ use comity_domain::Pattern;
 use comity_domain::pattern::Index;
 use comity_kernel::agent::RegisterAgent;
 use comity_kernel::project::EnsureProject;
-use comity_kernel::reservation::{Release, ReserveFiles};
+use comity_kernel::reservation::{CheckFiles, Release, ReserveFiles};
 use comity_kernel::{Actor, Kernel, Options};
 use comity_testkit::kit::request;
 use serde_json::json;
@@ -40,7 +40,7 @@ fn path(n: usize) -> String {
 
 /// An active lease that no pattern for other endings meets: it covers nothing below a file.
 fn text(n: usize) -> String {
-    format!("area{}/part{}/file{n}*.txt", n % 20, n / 20 % 50)
+    format!("area{}/part{}/file{n}.tx?", n % 20, n / 20 % 50)
 }
 
 /// A kernel with so many active leases.
@@ -127,6 +127,21 @@ pub(crate) fn reserve(wanted: &Wanted) -> Vec<Row> {
         }
         (p50_us(taking), p50_us(passes))
     });
+    let check: CheckFiles = request(&json!({ "patterns": ["**/*.rs"] }));
+    let looking = Pairs::measure(|| {
+        let (mut looks, mut passes) = (Vec::new(), Vec::new());
+        for _ in 0..WIDE {
+            let started = Instant::now();
+            let found = many.kernel.query(many.taker.clone(), check.clone()).wait();
+            looks.push(started.elapsed());
+            assert!(found.is_ok_and(|found| found.answer.free));
+            let started = Instant::now();
+            let met = patterns.iter().filter(|other| other.overlaps(&every));
+            assert_eq!(black_box(met.count()), 0);
+            passes.push(started.elapsed());
+        }
+        (p50_us(looks), p50_us(passes))
+    });
     let within: Series = [wide.kernel.median() / 1e3].into_iter().collect();
     let note =
         format!("p50 of a durable lease on one file beside {MANY} active ones, against {FEW}");
@@ -137,6 +152,14 @@ pub(crate) fn reserve(wanted: &Wanted) -> Vec<Row> {
     vec![
         Row::compared("lease_file", "us", &plain, Target::AtMost(1.5), note),
         Row::compared("lease_glob", "us", &wide, Target::AtMost(1.5), wide_note),
+        Row::compared(
+            "lease_glob_check",
+            "us",
+            &looking,
+            Target::AtMost(1.5),
+            "p50 of `check_files` for `**/*.rs`, which writes nothing, against the same pass"
+                .to_owned(),
+        ),
         Row::absolute(
             "lease_glob_time",
             "ms",
