@@ -7,7 +7,6 @@
     clippy::unwrap_used,
     clippy::panic,
     clippy::indexing_slicing,
-    clippy::print_stderr,
     reason = "a test that cannot go on has failed"
 )]
 
@@ -32,7 +31,7 @@ const REST: Duration = Duration::from_millis(40);
 const LIFE_US: u64 = 20_000;
 /// How long to wait for an answer, or for a `git` to kill: the archive rests up to half a minute
 /// after failures.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 
 /// Numbers that look as if by chance.
 struct Dice(u64);
