@@ -13,6 +13,7 @@ use crate::commands::{
     config::ConfigCommand,
     contact::ContactCommand,
     doctor::Doctor,
+    export::Export,
     fleet,
     guard::GuardCommand,
     health::Health,
@@ -120,6 +121,8 @@ enum Command {
     Doctor(Doctor),
     /// Copy the database into a new, verified file.
     Backup(Backup),
+    /// Write a project's mail as pages that people without access can read and search.
+    Export(Export),
     /// Fill an empty data directory from an archive.
     Restore(Restore),
     /// Move the workspace to PostgreSQL, or back; nothing may run meanwhile.
@@ -192,6 +195,7 @@ impl Cli {
             Command::Health(health) => health.run(&context()?),
             Command::Doctor(doctor) => doctor.run(&context()?),
             Command::Backup(backup) => backup.run(&context()?),
+            Command::Export(export) => export.run(&context()?),
             Command::Restore(restore) => restore.run(&context()?),
             Command::Migrate(migrate) => migrate.run(&context()?),
             Command::Archive(archive) => archive.run(&context()?),

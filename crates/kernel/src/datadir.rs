@@ -95,6 +95,11 @@ impl DataDir {
         self.path.join("archive.lock")
     }
 
+    /// Returns where exports are kept.
+    pub fn exports(&self) -> PathBuf {
+        self.path.join("exports")
+    }
+
     /// Returns where copies are kept, making the directory if it is not there.
     pub fn backups(&self) -> Result<PathBuf, Error> {
         let backups = self.path.join("backups");

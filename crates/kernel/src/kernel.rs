@@ -1,5 +1,7 @@
 //! The kernel: one writer, some readers, one log.
 
+mod archiving;
+
 use std::future::Future;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -57,10 +59,11 @@ pub struct Kernel {
     identity: Identity,
     round_trips: Option<Arc<RoundTrips>>,
     backups: Option<PathBuf>,
+    exports: Option<PathBuf>,
     /// Turns true when nobody should wait any longer.
     ending: watch::Sender<bool>,
     /// Who writes the archive, if somebody does.
-    pub(crate) archivist: Mutex<Option<Arc<dyn Archivist>>>,
+    archivist: Mutex<Option<Arc<dyn Archivist>>>,
     /// Those who wait for leases.
     line: Line,
     /// The turn of whoever examines or copies everything.
@@ -136,6 +139,7 @@ impl Kernel {
             identity,
             round_trips: opened.round_trips,
             backups: options.backups,
+            exports: options.exports,
             ending: watch::Sender::new(false),
             archivist: Mutex::default(),
             line: Line::default(),
@@ -353,7 +357,7 @@ impl Kernel {
         on_thread(move || match turn.try_lock() {
             Ok(_turn) => work(&backups),
             Err(_) => Err(Error::Busy {
-                reason: "another examination or copy runs".to_owned(),
+                reason: "another examination, copy or export runs".to_owned(),
             }),
         })
     }
@@ -412,7 +416,7 @@ impl Kernel {
         drop(engine);
     }
 
-    pub(crate) fn upkeep(&self, upkeep: impl Upkeep) -> Ticket<()> {
+    fn upkeep(&self, upkeep: impl Upkeep) -> Ticket<()> {
         let (reply, ticket) = Ticket::new();
         let job = UpkeepJob {
             upkeep,
@@ -426,7 +430,7 @@ impl Kernel {
 }
 
 /// Does long work on a thread of its own.
-pub(crate) fn on_thread<T: Send + 'static>(
+fn on_thread<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, Error> + Send + 'static,
 ) -> Ticket<T> {
     let (answer, ticket) = Ticket::new();

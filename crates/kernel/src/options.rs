@@ -51,6 +51,8 @@ pub struct Options {
     pub sharing: Sharing,
     /// Where a copy goes before the schema is upgraded.
     pub backups: Option<PathBuf>,
+    /// Where exports go; it is made when there is one.
+    pub exports: Option<PathBuf>,
     /// How many reader threads there are.
     pub readers: usize,
     /// How many commands may wait.
@@ -102,6 +104,7 @@ impl Options {
             ambient: Ambient::system(),
             sharing: Sharing::Alone,
             backups: None,
+            exports: None,
             readers: READER_THREADS,
             queue_max: QUEUE_MAX,
             queue_per_caller_max: QUEUE_PER_CALLER_MAX,

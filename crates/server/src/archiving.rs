@@ -4,11 +4,14 @@ use std::future::Future;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
+use comity_archive::export::export;
 use comity_archive::store::{Archiver, Settings};
 use comity_domain::Seq;
 use comity_domain::limits::{ARCHIVE_BATCH_DEFAULT, ARCHIVE_INTERVAL_MS_DEFAULT};
 use comity_kernel::ambient::Ambient;
-use comity_kernel::archive::{ArchiveState, ArchiveStatus, Archivist, Rebuilt, Retried, Verified};
+use comity_kernel::archive::{
+    ArchiveState, ArchiveStatus, Archivist, Exported, Exporting, Rebuilt, Retried, Verified,
+};
 use comity_kernel::datadir::DataDir;
 use comity_kernel::{Error, Kernel};
 use tokio::sync::watch;
@@ -60,7 +63,7 @@ impl Archive {
         ambient: &Ambient,
     ) -> Self {
         let Some(archiving) = archiving else {
-            kernel.attach(Arc::new(Off));
+            kernel.attach(Arc::new(Off::of(kernel)));
             return Self::Off;
         };
         let place = archiving.place.clone();
@@ -76,7 +79,7 @@ impl Archive {
     pub(crate) fn status(&self) -> Result<ArchiveStatus, Error> {
         match self {
             Self::Followed { archiver, .. } => status_of(archiver),
-            Self::Off => Off.status(),
+            Self::Off => Ok(Off::standing()),
         }
     }
 
@@ -215,13 +218,38 @@ impl Archivist for Answering {
     fn retry(&self) -> Result<Retried, Error> {
         self.archiver()?.retry()
     }
+
+    fn export(&self, exporting: &Exporting) -> Result<Exported, Error> {
+        self.archiver()?.export(exporting)
+    }
 }
 
-/// Answers for an archive that is switched off.
-#[derive(Clone, Copy, Debug)]
-pub struct Off;
+/// Answers for an archive that is switched off; exports need none.
+///
+/// It must not keep the kernel alive, which keeps it.
+pub struct Off(Weak<Kernel>);
 
 impl Off {
+    /// Answers for the archive of a kernel.
+    pub fn of(kernel: &Arc<Kernel>) -> Self {
+        Self(Arc::downgrade(kernel))
+    }
+
+    /// Tells how it stands.
+    fn standing() -> ArchiveStatus {
+        ArchiveStatus {
+            state: ArchiveState::Off,
+            detail: "it is switched off: `archive.enabled` in `comity.toml`".to_owned(),
+            repository: String::new(),
+            through: Seq::ZERO,
+            lag: 0,
+            oldest_at: None,
+            degraded_since: None,
+            quarantined_count: 0,
+            quarantined: Vec::new(),
+        }
+    }
+
     /// Says why nothing can be done with it.
     pub fn refusal() -> Error {
         Error::Unusable {
@@ -232,17 +260,7 @@ impl Off {
 
 impl Archivist for Off {
     fn status(&self) -> Result<ArchiveStatus, Error> {
-        Ok(ArchiveStatus {
-            state: ArchiveState::Off,
-            detail: "it is switched off: `archive.enabled` in `comity.toml`".to_owned(),
-            repository: String::new(),
-            through: Seq::ZERO,
-            lag: 0,
-            oldest_at: None,
-            degraded_since: None,
-            quarantined_count: 0,
-            quarantined: Vec::new(),
-        })
+        Ok(Self::standing())
     }
 
     fn verify(&self) -> Result<Verified, Error> {
@@ -255,5 +273,12 @@ impl Archivist for Off {
 
     fn retry(&self) -> Result<Retried, Error> {
         Err(Self::refusal())
+    }
+
+    fn export(&self, exporting: &Exporting) -> Result<Exported, Error> {
+        let kernel = self.0.upgrade().ok_or_else(|| Error::Unusable {
+            what: "the database is closed".to_owned(),
+        })?;
+        export(&kernel, exporting)
     }
 }

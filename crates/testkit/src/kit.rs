@@ -284,11 +284,13 @@ pub fn options_for(engine: Engine, directory: &Path) -> (Options, Option<String>
         Engine::Sqlite => {
             let mut options = Options::sqlite(directory.join("comity.db"));
             options.backups = Some(directory.to_owned());
+            options.exports = Some(directory.join("exports"));
             (options, None)
         }
         Engine::Postgres => {
             let url = fresh_schema_url();
-            let options = Options::postgres(&url).expect("a PostgreSQL URL");
+            let mut options = Options::postgres(&url).expect("a PostgreSQL URL");
+            options.exports = Some(directory.join("exports"));
             (options, Some(url))
         }
     }

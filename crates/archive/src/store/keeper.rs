@@ -6,7 +6,9 @@ use std::path::{Path, PathBuf};
 use comity_domain::Seq;
 use comity_kernel::archive::position::ArchiveCuts;
 use comity_kernel::archive::status::{ArchiveLag, Lag};
-use comity_kernel::archive::{ArchiveId, ArchiveStatus, Archivist, Rebuilt, Retried, Verified};
+use comity_kernel::archive::{
+    ArchiveId, ArchiveStatus, Archivist, Exported, Exporting, Rebuilt, Retried, Verified,
+};
 use comity_kernel::{Actor, Error};
 
 use super::archiver::{Archiver, lock};
@@ -14,6 +16,7 @@ use super::error::ArchiveError;
 use super::render;
 use super::repository::{head_of, id_of};
 use super::verify;
+use crate::export::export;
 use crate::git::Git;
 
 /// Cuts that are read at a time.
@@ -48,6 +51,10 @@ impl Archivist for Archiver {
 
     fn retry(&self) -> Result<Retried, Error> {
         self.retry_quarantined().map_err(told)
+    }
+
+    fn export(&self, exporting: &Exporting) -> Result<Exported, Error> {
+        export(self.kernel(), exporting)
     }
 }
 

@@ -10,6 +10,7 @@ pub(crate) mod completions;
 pub(crate) mod config;
 pub(crate) mod contact;
 pub(crate) mod doctor;
+pub(crate) mod export;
 pub(crate) mod fleet;
 pub(crate) mod guard;
 pub(crate) mod health;

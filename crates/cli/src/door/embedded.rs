@@ -32,6 +32,7 @@ impl Embedded {
     pub(super) fn shared(data: &DataDir, config: &Config, hold: Hold) -> Result<Self, Error> {
         let mut options = config.options(data.database())?;
         options.backups = Some(data.backups()?);
+        options.exports = Some(data.exports());
         options.sharing = Sharing::Shared;
         options.readers = 1;
         let kernel = Arc::new(Kernel::open(options)?);
@@ -43,7 +44,7 @@ impl Embedded {
         });
         kernel.attach(match &archive {
             Some(resting) => Arc::<Resting>::clone(resting),
-            None => Arc::new(Off),
+            None => Arc::new(Off::of(&kernel)),
         });
         Ok(Self {
             kernel,
@@ -57,6 +58,7 @@ impl Embedded {
         let hold = data.hold_for_server()?;
         let mut options = config.options(data.database())?;
         options.backups = Some(data.backups()?);
+        options.exports = Some(data.exports());
         let kernel = Kernel::open(options)?;
         let database = *kernel.head().borrow();
         must_not_be_behind(&data.archive(), kernel.epoch(), database)?;

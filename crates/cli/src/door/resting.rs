@@ -4,7 +4,9 @@ use std::sync::{Arc, Weak};
 
 use comity_archive::store::{ArchiveError, Archiver, Settings};
 use comity_kernel::ambient::Ambient;
-use comity_kernel::archive::{ArchiveStatus, Archivist, Rebuilt, Retried, Verified};
+use comity_kernel::archive::{
+    ArchiveStatus, Archivist, Exported, Exporting, Rebuilt, Retried, Verified,
+};
 use comity_kernel::{Error, Kernel};
 
 use crate::failure::Failure;
@@ -42,6 +44,10 @@ impl Archivist for Resting {
 
     fn retry(&self) -> Result<Retried, Error> {
         self.archiver()?.retry()
+    }
+
+    fn export(&self, exporting: &Exporting) -> Result<Exported, Error> {
+        self.archiver()?.export(exporting)
     }
 }
 

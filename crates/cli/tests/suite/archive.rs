@@ -246,3 +246,25 @@ fn a_server_refuses_a_database_that_is_behind_its_archive() {
     let (exit, error) = place.ask("archive sync --operator").unwrap_err();
     assert_eq!(exit, 7, "{error}");
 }
+
+#[test]
+fn mail_is_exported_with_a_server_and_without_one() {
+    let place = with_events();
+    let export = |words: &[&str]| place.json(&[&["export", "--operator"], words].concat());
+    let made = export(&[]).unwrap();
+    assert_eq!(
+        (&made["messages"], &made["pages"]),
+        (&json!(1), &json!(2)),
+        "{made}"
+    );
+    let directory = PathBuf::from(made["directory"].as_str().unwrap());
+    assert_eq!(directory.parent(), Some(&*place.data().join("exports")));
+    let index = std::fs::read_to_string(directory.join("index.html")).unwrap();
+    assert!(index.contains("Ready to merge"), "{index}");
+    let _server = place.serve();
+    let to = place.path().join("pages");
+    let made = export(&[".", "--to", to.to_str().unwrap()]).unwrap();
+    assert_eq!(made["directory"], to.to_str().unwrap());
+    let (exit, error) = export(&["--to", to.to_str().unwrap()]).unwrap_err();
+    assert_eq!((exit, &error["field"]), (2, &json!("to")), "{error}");
+}

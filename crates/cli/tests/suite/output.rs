@@ -49,6 +49,7 @@ const COMMANDS: &[&[&str]] = &[
     &["health"],
     &["doctor"],
     &["backup"],
+    &["export"],
     &["call", "list_agents", "--project", "."],
     &["config", "explain"],
     &["completions", "zsh"],

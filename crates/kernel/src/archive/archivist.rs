@@ -4,6 +4,7 @@ use comity_domain::Seq;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::export::{Exported, Exporting};
 use super::status::ArchiveStatus;
 use crate::error::Error;
 
@@ -20,6 +21,9 @@ pub trait Archivist: Send + Sync {
 
     /// Tries again to write what is in quarantine.
     fn retry(&self) -> Result<Retried, Error>;
+
+    /// Writes a project's mail as pages for people; it needs no archive.
+    fn export(&self, exporting: &Exporting) -> Result<Exported, Error>;
 }
 
 /// Asks how the archive stands.

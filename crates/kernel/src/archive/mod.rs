@@ -5,12 +5,13 @@
 //! about the archive are answered by it.
 
 pub mod archivist;
-mod attached;
 pub mod batch;
+pub mod export;
 pub mod position;
 pub mod status;
 
 pub use archivist::{Archivist, Rebuilt, Retried, Verified};
 pub use batch::{ArchiveBatch, Batch};
+pub use export::{Export, Exported, Exporting};
 pub use position::ArchiveId;
 pub use status::{ArchiveState, ArchiveStatus, Quarantined};

@@ -13,8 +13,8 @@ use serde_json::Value;
 
 use super::registry::find;
 use crate::actor::{Actor, Caller};
-use crate::archive::Archivist;
 use crate::archive::archivist::{AskStatus, Rebuild, Retry, Verify};
+use crate::archive::{Archivist, Export};
 use crate::command::{Command, Issued};
 use crate::doctor::{Backup, BackupMade, Doctor};
 use crate::error::{Error, Impossible};
@@ -168,6 +168,23 @@ pub(super) fn call_backup(kernel: &Kernel, caller: Caller, request: Value) -> Ca
             backup: file.display().to_string(),
         })
     })
+}
+
+#[expect(
+    clippy::needless_pass_by_value,
+    reason = "every operation is called the same way"
+)]
+pub(super) fn call_export(kernel: &Kernel, caller: Caller, request: Value) -> Call {
+    let export = match operators_alone::<Export>(&caller, "export", request) {
+        Ok(export) => export,
+        Err(error) => return refused(error),
+    };
+    let by_right_of_the_directory = caller.actor == Actor::OPERATOR;
+    if !by_right_of_the_directory && export.to.as_deref().is_some_and(|to| !is_plain_name(to)) {
+        let rule = "must be a plain name; it goes to the data directory's `exports`";
+        return refused(Error::invalid("to", rule));
+    }
+    beside(kernel.export(export))
 }
 
 /// Has whoever writes the archive answer.

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::call::{
     Call, call_archive_rebuild, call_archive_retry, call_archive_status, call_archive_verify,
-    call_backup, call_command, call_doctor, call_patiently, call_query, call_waiting,
+    call_backup, call_command, call_doctor, call_export, call_patiently, call_query, call_waiting,
 };
 use super::schema::{Number, Schemas};
 use super::surface::{Bytes, Effect, Method, NoTool, Operation, Pace, Profile, Route, Tool};
@@ -15,8 +15,8 @@ use crate::actor::{Caller, Party};
 use crate::agent::{
     GetAgent, Heartbeat, ListAgents, Orient, RegisterAgent, RetireAgent, RotateToken, UpdateAgent,
 };
-use crate::archive::ArchiveStatus;
 use crate::archive::archivist::{AskStatus, Rebuild, Rebuilt, Retried, Retry, Verified, Verify};
+use crate::archive::{ArchiveStatus, Export, Exported};
 use crate::command::Command;
 use crate::contact::{AnswerContact, ListContacts, RequestContact};
 use crate::doctor::{Backup, BackupMade, Doctor, Findings};
@@ -304,6 +304,10 @@ pub const OPERATIONS: &[Operation] = &[
         call: call_backup,
         describe: || Schemas::new::<Backup, BackupMade>(Number::Own),
     },
+    archivist::<Export, Exported>("export", Adds, call_export)
+        .http(&[route(Post, "/api/export", &[])])
+        .mcp(Tool::None(Person))
+        .cli(&["export"]),
 ];
 
 /// Finds an operation, or a name that is close.

@@ -74,6 +74,7 @@ fn one_of_each(town: &Town) -> Vec<(&'static str, String, Value)> {
         ("retire_agent", "DELETE /api/agents/{id}", json!({})),
         ("doctor", "POST /api/doctor", json!({})),
         ("backup", "POST /api/backup", json!({})),
+        ("export", "POST /api/export", json!({ "project": "web" })),
         ("archive_status", "GET /api/archive", json!({})),
         ("archive_verify", "POST /api/archive/verify", json!({})),
         ("archive_rebuild", "POST /api/archive/rebuild", json!({})),
@@ -377,7 +378,8 @@ fn must_have_its_number(town: &Town, name: &str, answer: &Value) {
     match (name, operation.effect) {
         // A copy and the archive are beside the log.
         (
-            "backup" | "archive_status" | "archive_verify" | "archive_rebuild" | "archive_retry",
+            "backup" | "export" | "archive_status" | "archive_verify" | "archive_rebuild"
+            | "archive_retry",
             _,
         ) => assert_eq!((seq, as_of), (None, None), "{answer}"),
         ("doctor", _) => assert_eq!(seq, Some(head), "{answer}"),

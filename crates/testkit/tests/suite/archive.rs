@@ -1,6 +1,7 @@
 //! The Git archive: what the log says, exactly once, and both ways.
 
 mod broken;
+mod export;
 
 use std::path::PathBuf;
 use std::process::Command;

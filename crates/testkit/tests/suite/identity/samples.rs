@@ -72,6 +72,7 @@ pub(crate) fn sample(operation: &Operation, subject: &Subject) -> Value {
             "metadata": { "k": 1 }, "rights": [], "contact_policy": "open", "expected_revision": 1,
         })),
         "backup" => json!({ "to": "copy.db" }),
+        "export" => about(json!({ "to": "pages" })),
         _ => mail_sample(operation, subject),
     }
 }
@@ -175,7 +176,7 @@ pub(crate) fn sample_of(party: Party, operation: &Operation, subject: &Subject) 
 pub(crate) fn wrong_for(operation: &Operation, field: &str) -> Vec<Value> {
     match (operation.name, field) {
         // A path, which the operator by right of the directory may choose freely.
-        ("backup", "to") => vec![json!(1), json!(true), json!([]), json!("a\0b")],
+        ("backup" | "export", "to") => vec![json!(1), json!(true), json!([]), json!("a\0b")],
         // `operator` has a box, though it is no agent.
         ("inbox" | "threads" | "search", "agent") | (_, "from") => {
             let mut wrong = [no_line(64), look_alikes()].concat();

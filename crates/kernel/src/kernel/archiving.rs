@@ -1,13 +1,13 @@
-//! The kernel's side of whoever writes the archive.
+//! The kernel's side of the archive: who answers for it, and what is noted of it.
 
 use std::sync::{Arc, PoisonError};
 
 use comity_domain::Seq;
 
-use super::position::{Forgotten, Freed, Moved, NotWritten};
-use super::{ArchiveId, Archivist};
+use super::{Kernel, on_thread};
+use crate::archive::position::{Forgotten, Freed, Moved, NotWritten};
+use crate::archive::{ArchiveId, Archivist, Export, Exported, Exporting};
 use crate::error::Error;
-use crate::kernel::{Kernel, on_thread};
 use crate::ticket::Ticket;
 
 impl Kernel {
@@ -32,6 +32,24 @@ impl Kernel {
                 what: "there is no archive here".to_owned(),
             })),
         }
+    }
+
+    /// Writes a project's mail as pages for people, on a thread of its own; one at a time.
+    pub(crate) fn export(&self, asked: Export) -> Ticket<Exported> {
+        let Some(exports) = self.exports.clone() else {
+            return Ticket::answered(Err(Error::Unusable {
+                what: "there is no directory for exports".to_owned(),
+            }));
+        };
+        let at = self.ambient.clock.read(None).wall;
+        let exporting = Exporting { asked, exports, at };
+        let turn = Arc::clone(&self.long_work);
+        self.ask_archivist(move |archivist| match turn.try_lock() {
+            Ok(_turn) => archivist.export(&exporting),
+            Err(_) => Err(Error::Busy {
+                reason: "another examination, copy or export runs".to_owned(),
+            }),
+        })
     }
 
     /// Notes that an archive has come further, and what of it could not be written.

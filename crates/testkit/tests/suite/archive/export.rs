@@ -1,0 +1,178 @@
+//! Exports: a project's mail as pages that nobody's words break out of.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use comity_kernel::Actor;
+use comity_kernel::token::CreateToken;
+use comity_server::archiving::Off;
+use comity_testkit::kit::request;
+use comity_testkit::{Engine, Kit, both_engines};
+use serde_json::{Value, json};
+
+/// What breaks out wherever a text is taken for more than text.
+const HOSTILE: &str = "</pre></title></script><script>alert(1)</script><img src=x onerror='a'>\
+                       \"];alert(2)//` ${x} javascript:alert(3) &lt;\\\" <!--";
+
+/// A kernel with a project, and somebody who answers for exports.
+fn attached(engine: Engine) -> Kit {
+    let kit = Kit::new(engine);
+    kit.kernel().attach(Arc::new(Off::of(&kit.share())));
+    kit.project("/srv/web");
+    kit
+}
+
+fn call(kit: &Kit, name: &str, request: &Value) -> Value {
+    kit.call(Actor::OPERATOR, name, request).unwrap()
+}
+
+fn send(kit: &Kit, more: &Value) -> i64 {
+    let mut letter = json!({ "project": "web", "to": ["operator"], "subject": "s", "body": "b" });
+    for (field, value) in more.as_object().unwrap() {
+        letter[field] = value.clone();
+    }
+    let sent = call(kit, "send_message", &letter);
+    sent["message"]["id"].as_i64().unwrap()
+}
+
+fn export(kit: &Kit, request: &Value) -> (PathBuf, Value) {
+    let answer = call(kit, "export", request);
+    (PathBuf::from(answer["directory"].as_str().unwrap()), answer)
+}
+
+fn names(directory: &Path) -> BTreeSet<String> {
+    let entries = std::fs::read_dir(directory).unwrap();
+    let name = |entry: std::io::Result<std::fs::DirEntry>| entry.unwrap().file_name();
+    entries
+        .map(|entry| name(entry).into_string().unwrap())
+        .collect()
+}
+
+fn read(directory: &Path, name: &str) -> String {
+    std::fs::read_to_string(directory.join(name)).unwrap()
+}
+
+/// Every tag of a page, without what stands in its attributes' quotes.
+fn tags(page: &str) -> BTreeSet<String> {
+    let starts = page.split('<').skip(1);
+    let word = |tag: &str| {
+        let end = tag.find([' ', '>', '\n']).unwrap();
+        tag[..end].to_owned()
+    };
+    starts.map(word).collect()
+}
+
+both_engines! {
+    fn a_project_is_exported_whole_and_alone(engine) {
+        let kit = attached(engine);
+        kit.project("/srv/api");
+        let (_, blue) = kit.agent("web", "Blue");
+        kit.agent("web", "Red");
+        kit.agent("api", "Gray");
+        let first = send(&kit, &json!({ "to": ["Blue"], "cc": ["Gray@api"], "bcc": ["Red"], "subject": "The plan" }));
+        call(&kit, "reply", &json!({ "id": first, "body": "and more of it" }));
+        let second = send(&kit, &json!({ "subject": "Newer" }));
+        send(&kit, &json!({ "project": "api", "subject": "Elsewhere" }));
+        kit.call(blue, "reserve_files", &json!({ "paths": ["src/a.rs"], "reason": "to mend it" })).unwrap();
+        call(&kit, "acquire_lock", &json!({ "project": "web", "name": "port 80" }));
+
+        let (directory, answer) = export(&kit, &json!({ "project": "web" }));
+        assert_eq!((&answer["messages"], &answer["pages"]), (&json!(3), &json!(3)));
+        let wanted = ["attachments", "index.html", "search.js", "style.css", "words.js"].map(str::to_owned);
+        let pages = [first, second].map(|id| format!("thread-{id}.html"));
+        assert_eq!(names(&directory), wanted.into_iter().chain(pages).collect());
+        let index = read(&directory, "index.html");
+        assert!(index.find("Newer").unwrap() < index.find("The plan").unwrap(), "newest first");
+        for told in ["3 messages in 2 threads", "2 messages · ", "src/a.rs", "to mend it", "lock <bdi>port 80</bdi>", "Gray@api"] {
+            assert!(index.contains(told), "{told}: {index}");
+        }
+        let thread = read(&directory, &format!("thread-{first}.html"));
+        assert!(thread.contains("and more of it") && thread.contains("to <bdi>Blue</bdi> · cc <bdi>Gray@api</bdi>"), "{thread}");
+        let words = read(&directory, "words.js");
+        for text in [&thread, &words] {
+            assert!(!text.contains("Red"), "a blind copy is told to nobody: {text}");
+        }
+        assert!(!index.contains("Elsewhere") && !words.contains("Elsewhere"), "one project alone");
+        // The next one without a name has another place; a name that is taken is refused.
+        let (again, _) = export(&kit, &json!({ "project": "web" }));
+        assert_eq!(again, directory.with_file_name("web-2"));
+        for to in ["web", again.to_str().unwrap()] {
+            let taken = kit.call(Actor::OPERATOR, "export", &json!({ "project": "web", "to": to }));
+            let taken = taken.unwrap_err().to_json();
+            assert_eq!((&taken["error"], &taken["field"]), (&json!("invalid"), &json!("to")));
+        }
+        assert_eq!(names(directory.parent().unwrap()).len(), 2, "nothing is left aside");
+    }
+
+    // S10 S14: words of others stay words, in a page, in an attribute and in the script's data
+    fn hostile_words_do_not_break_out(engine) {
+        let kit = attached(engine);
+        let calm = send(&kit, &json!({}));
+        let (calm_pages, _) = export(&kit, &json!({ "project": "web" }));
+        let known: BTreeSet<_> = ["index.html".to_owned(), format!("thread-{calm}.html")].iter().flat_map(|name| tags(&read(&calm_pages, name))).collect();
+        let put = call(&kit, "put_attachment", &json!({ "content": "aGVsbG8=" }));
+        let sha256 = put["attachment"]["sha256"].as_str().unwrap();
+        let id = send(&kit, &json!({
+            "subject": HOSTILE, "body": format!("{HOSTILE}\n\u{2028}\u{2029}\u{202e}fdp.exe"), "topic": "<b>",
+            "attachments": [{ "sha256": sha256, "name": HOSTILE }, { "sha256": sha256, "name": "../../x" }],
+        }));
+        let (directory, _) = export(&kit, &json!({ "project": "web" }));
+        let carrying = ["ul", "/ul", "li", "/li"].map(str::to_owned);
+        let known: BTreeSet<_> = known.into_iter().chain(carrying).collect();
+        for name in ["index.html".to_owned(), format!("thread-{id}.html")] {
+            let page = read(&directory, &name);
+            assert!(tags(&page).is_subset(&known), "{:?}", tags(&page));
+            assert!(!page.contains("<script>") && !page.contains(" onerror='") && !page.contains("\u{202e}"), "{page}");
+            assert!(page.contains("default-src 'none'; style-src 'self'; script-src 'self'; img-src 'none'"));
+            for link in page.split("href=\"").skip(1) {
+                let good = |c: char| c.is_ascii_alphanumeric() || "-./#".contains(c);
+                assert!(link[..link.find('"').unwrap()].chars().all(good), "{link}");
+            }
+        }
+        let thread = read(&directory, &format!("thread-{id}.html"));
+        assert!(thread.contains("[U+202E]fdp.exe") && thread.contains(&format!("href=\"attachments/{sha256}\" download=\"&lt;/pre&gt;")), "{thread}");
+        assert_eq!(names(&directory.join("attachments")), BTreeSet::from([sha256.to_owned()]));
+        assert_eq!(read(&directory, &format!("attachments/{sha256}")), "hello");
+        let words = read(&directory, "words.js");
+        assert!(!words.contains(['<', '>', '&', '\'', '`', '\u{2028}', '\u{2029}', '\u{202e}']), "{words}");
+        // It is one list of lists of numbers and strings, and says what was said.
+        let list = words.strip_prefix("self.comityWords = ").unwrap().trim_end().strip_suffix(",\n];").unwrap();
+        let list: Vec<Value> = serde_json::from_str(&format!("{list}]")).unwrap();
+        assert_eq!((list.len(), &list[1][2], &list[1][5]), (2, &json!(id), &json!(HOSTILE)));
+    }
+
+    fn a_long_thread_has_several_pages(engine) {
+        let kit = attached(engine);
+        let first = send(&kit, &json!({}));
+        for n in 2..=501 {
+            call(&kit, "reply", &json!({ "id": first, "body": format!("number {n}.") }));
+        }
+        let (directory, answer) = export(&kit, &json!({ "project": "web" }));
+        assert_eq!((&answer["messages"], &answer["pages"]), (&json!(501), &json!(3)));
+        let (one, two) = (read(&directory, &format!("thread-{first}.html")), read(&directory, &format!("thread-{first}-2.html")));
+        assert!(one.contains("number 500.") && !one.contains("number 501."));
+        assert!(two.contains("number 501.") && !two.contains("number 500."));
+        assert!(one.contains(&format!("<a href=\"thread-{first}-2.html\">next</a>")), "{one}");
+        assert!(read(&directory, "words.js").contains(&format!("[{first},2,")));
+    }
+
+    // Over a token one names a place in `exports`, and none elsewhere
+    fn a_token_names_no_path(engine) {
+        let kit = attached(engine);
+        let made = kit.run(request::<CreateToken>(&json!({ "role": "operator" }))).unwrap();
+        let secret = made.answer.secret.unwrap().reveal();
+        let operator = kit.kernel().authenticate(&secret).wait().unwrap().answer;
+        for to in ["/tmp/x", "../x", "a/b", "..", ".", ""] {
+            let refused = kit.call(operator.clone(), "export", &json!({ "project": "web", "to": to }));
+            let refused = refused.unwrap_err().to_json();
+            assert_eq!((&refused["error"], &refused["field"]), (&json!("invalid"), &json!("to")), "{to}");
+        }
+        let answer = kit.call(operator, "export", &json!({ "project": "web", "to": "mine" })).unwrap();
+        assert_eq!(answer["directory"], kit.directory().join("exports/mine").to_str().unwrap());
+        let free = kit.directory().join("free");
+        assert_eq!(export(&kit, &json!({ "project": "web", "to": free })).0, free);
+        let unknown = kit.call(Actor::OPERATOR, "export", &json!({ "project": "wep" }));
+        assert_eq!(unknown.unwrap_err().to_json()["error"], "not_found");
+    }
+}
