@@ -127,7 +127,7 @@ mod tests {
                 path.split('/')
                     .all(|part| !part.starts_with('.') && !part.starts_with('-'))
             );
-            assert!(path.len() < 120);
+            assert!(path.len() < 120 && path.strip_suffix(".md").is_some());
         }
     }
 

@@ -266,5 +266,5 @@ fn mail_is_exported_with_a_server_and_without_one() {
     let made = export(&[".", "--to", to.to_str().unwrap()]).unwrap();
     assert_eq!(made["directory"], to.to_str().unwrap());
     let (exit, error) = export(&["--to", to.to_str().unwrap()]).unwrap_err();
-    assert_eq!((exit, &error["field"]), (2, &json!("to")), "{error}");
+    assert_eq!((exit, &error["field"]), (3, &json!("to")), "{error}");
 }

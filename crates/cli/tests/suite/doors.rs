@@ -63,7 +63,7 @@ const SCRIPT: &[&str] = &[
     "mail fetch 712450d3c4a79eea9509e75dc1dacdeff58034df538536cfae2da882bd8a0c50 --operator",
     "doctor --operator",
     "backup --operator",
-    "export web --to pages --operator",
+    "export web --operator",
     "export wep --operator",
 ];
 

@@ -3,11 +3,12 @@
 //! `row` says what a result is and `pairs` how two things are compared; `base` makes the database
 //! that all measurements start from and `load` calls the kernel. `hand_sqlite` and `hand_postgres`
 //! are the hand floor: the statements the kernel issued, issued again without it. The other files
-//! are the rows: `commit`, `postgres`, `readers`, `server`, `lease`.
+//! are the rows: `archive`, `commit`, `lease`, `postgres`, `readers`, `server`.
 //!
 //! The kernel measured in process has the feature `testing`, whose failpoints cost it a look into
 //! an empty map per event; the server that is started does not.
 
+mod archive;
 mod base;
 mod commit;
 mod hand_postgres;
@@ -105,12 +106,25 @@ const GROUPS: [Group; 15] = [
         measure: live::memory,
     },
     Group {
-        rows: &["lease_file", "lease_glob", "lease_glob_time"],
+        rows: &[
+            "lease_file",
+            "lease_glob",
+            "lease_glob_check",
+            "lease_glob_time",
+        ],
         measure: lease::reserve,
     },
     Group {
         rows: &["lease_check", "lease_hostile"],
         measure: lease::checks,
+    },
+    Group {
+        rows: &["archive_drain"],
+        measure: archive::drain,
+    },
+    Group {
+        rows: &["archive_growth"],
+        measure: archive::growth,
     },
     Group {
         rows: &["start", "memory"],
