@@ -56,7 +56,7 @@ struct Group {
     measure: fn(&Wanted) -> Vec<Row>,
 }
 
-const GROUPS: [Group; 15] = [
+const GROUPS: [Group; 17] = [
     Group {
         rows: &["commit"],
         measure: commit::concurrent,
