@@ -369,3 +369,26 @@ fn status_says_what_is_held() {
         "{fleet}"
     );
 }
+
+// 3.12 3.2 3.3: who was stopped past the end of a lease, be it the server or the holder, finds it ended
+#[test]
+fn a_stop_past_the_end_of_a_lease_revives_nothing() {
+    let place = Place::new();
+    for name in ["Blue", "Red"] {
+        place.json(&["join", "--name", name, "--operator"]).unwrap();
+    }
+    let server = place.serve();
+    let held = place.ask("reserve a --ttl 2s --as Blue").unwrap();
+    let id = held["reservations"][0]["id"].to_string();
+    server.signal(rustix::process::Signal::STOP);
+    // No clock but the real one runs while a process is stopped.
+    std::thread::sleep(std::time::Duration::from_millis(2_100));
+    server.signal(rustix::process::Signal::CONT);
+    let late = place.json(&["renew", &id, "--as", "Blue"]).unwrap_err();
+    assert_eq!((late.0, &late.1["error"]), (1, &json!("lease_expired")));
+    place.ask("reserve a --as Red").unwrap();
+    // The holder asks before it acts on what it believes to hold.
+    let told = place.json(&["reserve", "a", "--as", "Blue"]).unwrap_err();
+    assert_eq!(told.1["error"], "reservation_conflict");
+    assert_eq!(told.1["conflicts"][0]["held_by"], "Red");
+}
