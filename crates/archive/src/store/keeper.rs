@@ -19,6 +19,9 @@ use super::verify;
 use crate::export::export;
 use crate::git::Git;
 
+/// Quarantined entries that a status shows.
+const QUARANTINED_SHOWN: i64 = 100;
+
 /// Cuts that are read at a time.
 const CUTS: i64 = 1_000;
 
@@ -27,7 +30,7 @@ impl Archivist for Archiver {
         let health = self.health();
         let repository = self.repository();
         let through = through_of(repository).unwrap_or(Seq::ZERO);
-        let lag = self.lag(through).map_err(told)?;
+        let lag = self.lag(through, QUARANTINED_SHOWN).map_err(told)?;
         Ok(ArchiveStatus {
             state: health.state,
             detail: health.detail,
@@ -81,18 +84,22 @@ fn through_of(repository: &Path) -> Option<Seq> {
 }
 
 impl Archiver {
-    fn lag(&self, through: Seq) -> Result<Lag, ArchiveError> {
+    fn lag(&self, through: Seq, quarantined_max: i64) -> Result<Lag, ArchiveError> {
         // Before there is a repository, nothing is noted of it.
         let archive = id_of(self.repository()).or_else(|_| {
             ArchiveId::parse("none").map_err(|rule| Error::invalid("archive", rule))
         })?;
-        let asked = ArchiveLag { archive, through };
+        let asked = ArchiveLag {
+            archive,
+            through,
+            quarantined_max,
+        };
         Ok(self.kernel().query(Actor::System, asked).wait()?.answer)
     }
 
     /// Returns the paths that are in quarantine.
     pub(super) fn quarantined(&self, through: Seq) -> Result<BTreeSet<String>, ArchiveError> {
-        let lag = self.lag(through)?;
+        let lag = self.lag(through, i64::MAX)?;
         Ok(lag.quarantined.into_iter().map(|one| one.path).collect())
     }
 
@@ -165,7 +172,7 @@ impl Archiver {
             None => turn.insert(self.open()?),
         };
         let mut written = 0;
-        for one in self.lag(archive.through())?.quarantined {
+        for one in self.lag(archive.through(), i64::MAX)?.quarantined {
             let batch = self.piece(Seq::new(one.seq.get() - 1), 1)?;
             let mut files = render::files(&batch);
             files.retain(|file| file.path == one.path);
@@ -185,7 +192,7 @@ impl Archiver {
                 Err(error) => return Err(error),
             }
         }
-        let left = self.lag(archive.through())?.quarantined_count;
+        let left = self.lag(archive.through(), 0)?.quarantined_count;
         Ok(Retried { written, left })
     }
 }

@@ -11,7 +11,7 @@ use super::error::ArchiveError;
 
 /// An event with everything that is needed to write it into a log again.
 #[derive(Serialize, Deserialize)]
-pub struct Written<'a> {
+pub(super) struct Written<'a> {
     /// The line that was chained, as it was.
     #[serde(borrow)]
     event: &'a RawValue,

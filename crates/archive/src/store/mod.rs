@@ -24,6 +24,4 @@ mod verify;
 pub use archiver::{Archiver, Cut, Settings};
 pub use error::ArchiveError;
 pub use front::Letter;
-pub use line::Written;
-pub use repository::{Archive, Head};
 pub use restore::{must_not_be_behind, restore};

@@ -29,7 +29,7 @@ const REPACK_MAX: Duration = Duration::from_mins(10);
 const RESERVE_BYTES: u64 = 64 << 20;
 
 /// An archive that this process may write.
-pub struct Archive {
+pub(super) struct Archive {
     path: PathBuf,
     git: Git,
     lock: File,
@@ -40,14 +40,14 @@ pub struct Archive {
 
 /// Where an archive ends.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Head {
+pub(super) struct Head {
     pub(super) commit: ObjectId,
     /// The last event that is in it.
-    pub through: Seq,
+    pub(super) through: Seq,
     /// Whose log it is.
-    pub epoch: String,
+    pub(super) epoch: String,
     /// The chain's hash there.
-    pub hash: String,
+    pub(super) hash: String,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -60,7 +60,7 @@ impl Archive {
     /// Opens the archive of a workspace, making it if there is none.
     ///
     /// Whoever opens it holds `archive.lock` until it is dropped and no `git` of it lives.
-    pub fn open(
+    pub(super) fn open(
         path: &Path,
         lock: &Path,
         epoch: &str,
@@ -120,7 +120,7 @@ impl Archive {
     }
 
     /// Returns what tells it from others of the workspace.
-    pub fn id(&self) -> &ArchiveId {
+    pub(super) fn id(&self) -> &ArchiveId {
         &self.id
     }
 
@@ -130,7 +130,7 @@ impl Archive {
     }
 
     /// Returns the last event that is in it.
-    pub fn through(&self) -> Seq {
+    pub(super) fn through(&self) -> Seq {
         self.head.as_ref().map_or(Seq::ZERO, |head| head.through)
     }
 
@@ -210,7 +210,7 @@ impl Archive {
     }
 
     /// Puts packs together when there are many; judged by counting, not by what git says (D13).
-    pub fn repack(&self) -> Result<(), ArchiveError> {
+    pub(super) fn repack(&self) -> Result<(), ArchiveError> {
         let before = packs(&self.path)?;
         if before < PACKS_MAX {
             return Ok(());

@@ -15,7 +15,10 @@ use super::segment::Segment;
 /// everything, and a change to it copies only the way to what changes.
 #[derive(Clone, Debug)]
 pub struct Index<K> {
-    patterns: Arc<HashMap<K, Pattern>>,
+    /// All patterns in a row, for questions that begin with no name: memory is then read in order.
+    row: Arc<Vec<(K, Pattern)>>,
+    /// Where each stands in the row.
+    places: Arc<HashMap<K, usize>>,
     root: Arc<Node<K>>,
 }
 
@@ -29,7 +32,8 @@ struct Node<K> {
 impl<K> Default for Index<K> {
     fn default() -> Self {
         Self {
-            patterns: Arc::default(),
+            row: Arc::default(),
+            places: Arc::default(),
             root: Arc::default(),
         }
     }
@@ -64,17 +68,25 @@ impl<K: Copy + Ord + Hash> Index<K> {
             node = Arc::make_mut(below);
         }
         node.here.push((key, pattern.clone()));
-        Arc::make_mut(&mut self.patterns).insert(key, pattern);
+        Arc::make_mut(&mut self.places).insert(key, self.row.len());
+        Arc::make_mut(&mut self.row).push((key, pattern));
     }
 
     /// Takes out the pattern under a key; returns whether there was one.
     pub fn remove(&mut self, key: K) -> bool {
-        if !self.patterns.contains_key(&key) {
-            return false;
-        }
-        let Some(pattern) = Arc::make_mut(&mut self.patterns).remove(&key) else {
+        let Some(place) = self.places.get(&key).copied() else {
             return false;
         };
+        let (row, places) = (
+            Arc::make_mut(&mut self.row),
+            Arc::make_mut(&mut self.places),
+        );
+        // The last takes the place of the one that goes.
+        let (_, pattern) = row.swap_remove(place);
+        places.remove(&key);
+        if let Some((moved, _)) = row.get(place) {
+            places.insert(*moved, place);
+        }
         Arc::make_mut(&mut self.root).remove(key, pattern.cover().parts());
         true
     }
@@ -87,20 +99,26 @@ impl<K: Copy + Ord + Hash> Index<K> {
     /// Does the same among some keys: the patterns of the others are not even compared.
     pub fn overlapping_among(&self, query: &Pattern, among: impl Fn(K) -> bool) -> Vec<K> {
         let mut found = Vec::new();
-        let parts = query.cover().parts();
-        self.root.find(query, parts, &among, &mut found);
+        if query.begins_with_a_name() {
+            let parts = query.cover().parts();
+            self.root.find(query, parts, &among, &mut found);
+        } else {
+            let hits = self.row.iter();
+            let hits = hits.filter(|(key, pattern)| among(*key) && pattern.overlaps(query));
+            found.extend(hits.map(|(key, _)| *key));
+        }
         found.sort_unstable();
         found
     }
 
     /// Returns how many patterns there are.
     pub fn len(&self) -> usize {
-        self.patterns.len()
+        self.row.len()
     }
 
     /// Returns whether there is none.
     pub fn is_empty(&self) -> bool {
-        self.patterns.is_empty()
+        self.row.is_empty()
     }
 }
 

@@ -298,7 +298,7 @@ fn granted(read: &mut impl Read, id: ReservationId) -> Result<Option<GrantedLeas
 }
 
 /// Reads a thread as it was when this message was its last.
-pub fn thread_page(
+fn thread_page(
     read: &mut impl Read,
     thread: MessageId,
     last: MessageId,

@@ -152,22 +152,3 @@ impl Upkeep for Freed {
         )
     }
 }
-
-/// Forgets where an archive stood: its repository is gone or made anew.
-#[derive(Clone, Debug)]
-pub(crate) struct Forgotten {
-    pub(crate) archive: ArchiveId,
-}
-
-impl Upkeep for Forgotten {
-    fn run(&self, tx: &mut UpkeepTx<'_, '_>) -> Result<(), StoreError> {
-        for sql in [
-            "delete from quarantine where archive_id = ?1",
-            "delete from archive_commit where archive_id = ?1",
-            "delete from archive where id = ?1",
-        ] {
-            tx.write(sql, params![&*self.archive], Rows::Any)?;
-        }
-        Ok(())
-    }
-}

@@ -11,9 +11,6 @@ use crate::params;
 use crate::query::Query;
 use crate::tx::{Read, Snapshot};
 
-/// How many quarantined entries are shown.
-const QUARANTINED_SHOWN: i64 = 100;
-
 /// How an archive stands.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ArchiveStatus {
@@ -73,6 +70,8 @@ pub struct ArchiveLag {
     pub archive: ArchiveId,
     /// The last event that is in it.
     pub through: Seq,
+    /// How many quarantined entries are told at most.
+    pub quarantined_max: i64,
 }
 
 /// What is left to archive.
@@ -108,7 +107,7 @@ impl Query for ArchiveLag {
         let quarantined = snapshot.rows(
             "select seq, path, reason, added_at from quarantine where archive_id = ?1
              order by seq, path limit cast(?2 as bigint)",
-            params![&*self.archive, QUARANTINED_SHOWN],
+            params![&*self.archive, self.quarantined_max],
             |row| {
                 Ok(Quarantined {
                     seq: row.take()?,

@@ -5,7 +5,7 @@ use std::sync::{Arc, PoisonError};
 use comity_domain::Seq;
 
 use super::{Kernel, on_thread};
-use crate::archive::position::{Forgotten, Freed, Moved, NotWritten};
+use crate::archive::position::{Freed, Moved, NotWritten};
 use crate::archive::{ArchiveId, Archivist, Export, Exported, Exporting};
 use crate::error::Error;
 use crate::ticket::Ticket;
@@ -71,10 +71,5 @@ impl Kernel {
     /// Notes that something of an archive left the quarantine.
     pub fn archive_freed(&self, archive: ArchiveId, seq: Seq, path: String) -> Ticket<()> {
         self.upkeep(Freed { archive, seq, path })
-    }
-
-    /// Forgets where an archive stood.
-    pub fn archive_forgotten(&self, archive: ArchiveId) -> Ticket<()> {
-        self.upkeep(Forgotten { archive })
     }
 }

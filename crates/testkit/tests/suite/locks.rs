@@ -1,15 +1,10 @@
 //! Named locks and sentinels.
 
-use comity_kernel::{Actor, Error};
+use comity_kernel::Actor;
 use comity_testkit::{Kit, both_engines};
 use serde_json::{Value, json};
 
-fn code(answer: Result<Value, Error>) -> &'static str {
-    match answer {
-        Ok(answer) => panic!("done: {answer}"),
-        Err(error) => error.code().word,
-    }
-}
+use crate::team::code;
 
 both_engines! {
     // F1 F6 F9 F14, for names

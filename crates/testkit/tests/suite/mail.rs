@@ -5,39 +5,12 @@ mod search;
 
 use comity_kernel::actor::IdempotencyKey;
 use comity_kernel::{Actor, Caller, Error};
-use comity_testkit::{Engine, Kit, both_engines};
+use comity_testkit::{Engine, both_engines};
 use serde_json::{Value, json};
 
-/// Three agents of one project and one of another.
-struct Team {
-    kit: Kit,
-    blue: Actor,
-    green: Actor,
-    red: Actor,
-    far: Actor,
-}
+use crate::team::{Team, code};
 
 impl Team {
-    fn new(engine: Engine) -> Self {
-        let kit = Kit::new(engine);
-        kit.project("/srv/web");
-        kit.project("/srv/api");
-        let actor = |project, name| kit.agent(project, name).1;
-        let (blue, green) = (actor("web", "Blue"), actor("web", "Green"));
-        let (red, far) = (actor("web", "Red"), actor("api", "Far"));
-        Self {
-            kit,
-            blue,
-            green,
-            red,
-            far,
-        }
-    }
-
-    fn call(&self, who: &Actor, operation: &str, request: &Value) -> Result<Value, Error> {
-        self.kit.call(who.clone(), operation, request)
-    }
-
     fn send(&self, who: &Actor, request: &Value) -> Result<Value, Error> {
         self.call(who, "send_message", request)
     }
@@ -61,10 +34,6 @@ impl Team {
             .map(|item| item["id"].as_i64().unwrap())
             .collect()
     }
-}
-
-fn code(result: Result<Value, Error>) -> &'static str {
-    result.unwrap_err().code().word
 }
 
 both_engines! {

@@ -26,4 +26,5 @@ mod reservations;
 mod schema;
 mod servers;
 mod small_disk;
+mod team;
 mod tokens;

@@ -5,42 +5,15 @@ mod guard;
 mod requests;
 
 use comity_kernel::{Actor, Error};
-use comity_testkit::{Engine, Kit, both_engines};
+use comity_testkit::both_engines;
 use serde_json::{Value, json};
+
+use crate::team::{Team, code};
 
 const SECOND: i64 = 1_000_000;
 const MINUTE: i64 = 60 * SECOND;
 
-/// Three agents of one project and one of another.
-struct Team {
-    kit: Kit,
-    blue: Actor,
-    green: Actor,
-    red: Actor,
-    far: Actor,
-}
-
 impl Team {
-    fn new(engine: Engine) -> Self {
-        let kit = Kit::new(engine);
-        kit.project("/srv/web");
-        kit.project("/srv/api");
-        let actor = |project, name| kit.agent(project, name).1;
-        let (blue, green) = (actor("web", "Blue"), actor("web", "Green"));
-        let (red, far) = (actor("web", "Red"), actor("api", "Far"));
-        Self {
-            kit,
-            blue,
-            green,
-            red,
-            far,
-        }
-    }
-
-    fn call(&self, who: &Actor, operation: &str, request: &Value) -> Result<Value, Error> {
-        self.kit.call(who.clone(), operation, request)
-    }
-
     /// Reserves by pattern and returns the first lease.
     fn hold(&self, who: &Actor, pattern: &str) -> Value {
         self.reserve(who, &json!({ "patterns": [pattern] }))
@@ -71,13 +44,6 @@ impl Team {
     /// Lets time pass.
     fn later(&self, us: i64) {
         self.kit.clock.advance_us(us);
-    }
-}
-
-fn code(answer: Result<Value, Error>) -> &'static str {
-    match answer {
-        Ok(answer) => panic!("done: {answer}"),
-        Err(error) => error.code().word,
     }
 }
 
