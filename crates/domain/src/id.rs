@@ -60,6 +60,16 @@ id! {
     ReleaseRequestId,
     /// A sentinel's number.
     SentinelId,
+    /// A run's number.
+    RunId,
+    /// The number of something a run left behind.
+    ArtifactId,
+    /// A verdict's number.
+    VerdictId,
+    /// An approval's number.
+    ApprovalId,
+    /// A dispatch's number.
+    DispatchId,
 }
 
 /// A place in the log: 1, 2, 3 … in commit order, 0 before the first event.

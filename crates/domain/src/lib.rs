@@ -4,14 +4,18 @@
 //! these types at the border and is valid from there on.
 
 pub mod agent_name;
+pub mod dispatch;
+pub mod gate;
 pub mod id;
 pub mod json;
 pub mod lease;
 pub mod limits;
 pub mod mail;
+pub mod order;
 pub mod pattern;
 pub mod project;
 pub mod role;
+pub mod run;
 pub mod search;
 pub mod suggest;
 pub mod text;
@@ -20,15 +24,18 @@ pub mod token;
 mod words;
 
 pub use agent_name::AgentName;
+pub use dispatch::{DispatchState, Outcome, Step};
+pub use gate::{Approver, Check, CheckKind, Gates, Rule, Tier, Transition};
 pub use id::{
-    AgentId, ContactId, MessageId, ProjectId, ReleaseRequestId, ReservationId, SentinelId, Seq,
-    TokenId,
+    AgentId, ApprovalId, ArtifactId, ContactId, DispatchId, MessageId, ProjectId, ReleaseRequestId,
+    ReservationId, RunId, SentinelId, Seq, TokenId, VerdictId,
 };
 pub use lease::{LeaseEnd, LeaseMode, Ttl};
 pub use mail::{Address, ContactPolicy, Delivery, Importance, Sha256Hex};
 pub use pattern::{BadPattern, LiteralPath, Pattern};
 pub use project::{GuardAway, GuardMode, ProjectKey, Slug};
 pub use role::{Right, Role};
+pub use run::{Chain, Phase, RunState, Verdict};
 pub use text::{Line, Prose, Text};
 pub use time::{LeaseTime, Span, Timestamp};
 pub use token::{TokenHash, TokenSecret};

@@ -163,6 +163,61 @@ pub const WAITS_PER_CREDENTIAL_MAX: usize = 32;
 /// The longest interval of a sentinel.
 pub const SENTINEL_US_MAX: i64 = 365 * 24 * 60 * 60 * 1_000_000;
 
+/// Bytes of the name of a phase.
+pub const PHASE_BYTES_MAX: usize = 64;
+/// Phases of a run.
+pub const PHASES_MAX: usize = 64;
+/// Checks of one step between phases.
+pub const CHECKS_PER_GATE_MAX: usize = 32;
+/// Bytes of a run's goal, of a reason, a note or a summary.
+pub const GOAL_BYTES_MAX: usize = 4_096;
+/// Bytes of a URL.
+pub const URL_BYTES_MAX: usize = 2_048;
+/// The largest budget of tokens.
+pub const TOKENS_MAX: i64 = 1_000_000_000_000_000;
+/// The most dispatches of one run that may be allowed to be in hand at a time.
+pub const IN_HAND_MAX: i64 = 10_000;
+/// Kinds of agent that one run may limit, and that one caller may ask work for.
+pub const AGENT_KINDS_MAX: usize = 32;
+/// Artifacts of one run, the withdrawn ones included.
+pub const ARTIFACTS_MAX: i64 = 10_000;
+/// Verdicts, and approvals, of one run.
+pub const JUDGEMENTS_MAX: i64 = 10_000;
+/// Agents of one run.
+pub const RUN_AGENTS_MAX: i64 = 1_000;
+/// Children that one request creates.
+pub const CHILDREN_PER_CALL_MAX: usize = 64;
+/// Runs of one portfolio: they may all be cancelled in one command, whose events are limited.
+pub const PORTFOLIO_RUNS_MAX: usize = 1_000;
+/// How deep a portfolio may be.
+pub const PORTFOLIO_DEPTH_MAX: usize = 16;
+/// Runs that one run may wait for.
+pub const LINKS_PER_RUN_MAX: usize = 100;
+/// Open dispatches of one portfolio, for the same reason.
+pub const OPEN_DISPATCHES_MAX: i64 = 5_000;
+/// Bytes of a prompt.
+pub const PROMPT_BYTES_MAX: usize = 256 * 1_024;
+/// Bytes of a result as JSON.
+pub const RESULT_BYTES_MAX: usize = 256 * 1_024;
+/// Dispatches that one dispatch may wait for.
+pub const DEPENDENCIES_MAX: usize = 64;
+/// The priority farthest from 0.
+pub const PRIORITY_MAX: i64 = 1_000;
+/// The longest time a dispatch may be given.
+pub const DEADLINE_US_MAX: i64 = 30 * 24 * 60 * 60 * 1_000_000;
+/// How long a claim lasts when its claimant does not say.
+pub const CLAIM_US_DEFAULT: i64 = 5 * 60 * 1_000_000;
+/// Attempts at one piece of work.
+pub const ATTEMPTS_MAX: i64 = 20;
+/// How long the second attempt waits; each further one waits twice as long.
+pub const BACK_OFF_US: i64 = 5 * 1_000_000;
+/// The longest an attempt waits.
+pub const BACK_OFF_US_MAX: i64 = 10 * 60 * 1_000_000;
+/// Dispatches whose claim was lost or whose deadline passed, written at a time.
+pub const DUE_MAX: i64 = 500;
+/// Dispatches that somebody who claims looks at before it asks run by run.
+pub const FIRST_CANDIDATES: i64 = 16;
+
 /// Bytes of one token of the full-text index; the rest of a longer run of letters is not indexed.
 pub const SEARCH_TOKEN_BYTES_MAX: usize = 64;
 /// Tokens of one text that are indexed; the rest of the text is not found.

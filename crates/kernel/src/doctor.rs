@@ -240,6 +240,8 @@ fn revisions(read: &mut impl Read) -> Result<String, Error> {
             SubjectKind::Reservation => audit::WRONG_ENDS,
             SubjectKind::ReleaseRequest => uncounted!("release_request"),
             SubjectKind::Sentinel => uncounted!("sentinel"),
+            SubjectKind::Run => uncounted!("run"),
+            SubjectKind::Dispatch => uncounted!("dispatch"),
         };
         let wrong = read.row(sql, params![kind.as_str()], Row::take::<i64>)?;
         if let Some(id) = wrong {

@@ -1,11 +1,14 @@
 //! The one error of the kernel: a code for programs, a sentence and a next step for people.
 
+mod show;
+
 use comity_domain::json::{FieldError, NotJson};
 use comity_domain::token::to_hex;
-use comity_domain::{LeaseEnd, Seq};
-use serde_json::{Map, Value, json};
+use comity_domain::{DispatchId, LeaseEnd, RunId, Seq};
 
+use self::show::{in_the_way, refusing};
 use crate::ambient::Ambient;
+use crate::gate::Examined;
 use crate::reservation::Conflict;
 use crate::store::{Cause, StoreError};
 
@@ -116,6 +119,48 @@ pub enum Error {
         expected: i64,
         /// What is there.
         present: i64,
+    },
+    /// The run is in another phase than the caller thinks.
+    #[error("run {run} is in phase `{present}`, not `{expected}`")]
+    StalePhase {
+        /// The run.
+        run: RunId,
+        /// The phase that the caller thinks of.
+        expected: String,
+        /// The phase it is in.
+        present: String,
+    },
+    /// A gate keeps a run where it is.
+    #[error("the gate from `{from}` to `{to}` refuses: {}", refusing(checks))]
+    GateRefused {
+        /// The phase it is in.
+        from: String,
+        /// The phase it would enter.
+        to: String,
+        /// Every check of the gate, and what it found.
+        checks: Vec<Examined>,
+    },
+    /// What is wished cannot be done to something in this state.
+    #[error("{what} is {state}")]
+    IllegalTransition {
+        /// The thing.
+        what: String,
+        /// Its state.
+        state: &'static str,
+    },
+    /// It is settled, and otherwise than the caller says.
+    #[error("dispatch {dispatch} is settled: it is {state}")]
+    AlreadySettled {
+        /// The dispatch.
+        dispatch: DispatchId,
+        /// How it ended.
+        state: &'static str,
+    },
+    /// Things would wait for each other.
+    #[error("{what} would make a circle")]
+    Cycle {
+        /// What would.
+        what: String,
     },
     /// The idempotency key was used for another request.
     #[error("the idempotency key was used for a different `{operation}` request")]
@@ -250,6 +295,11 @@ codes! {
     LEASE_EXPIRED = "lease_expired", 410, 1;
     LEASE_ENDED = "lease_ended", 410, 1;
     VERSION_CONFLICT = "version_conflict", 409, 1;
+    STALE_PHASE = "stale_phase", 409, 1;
+    GATE_REFUSED = "gate_refused", 409, 1;
+    ILLEGAL_TRANSITION = "illegal_transition", 409, 1;
+    ALREADY_SETTLED = "already_settled", 409, 1;
+    CYCLE = "cycle", 409, 1;
     IDEMPOTENCY_MISMATCH = "idempotency_mismatch", 409, 1;
     LIMIT_EXCEEDED = "limit_exceeded", 422, 1;
     RATE_LIMITED = "rate_limited", 429, 2;
@@ -286,6 +336,11 @@ impl Error {
             Self::LeaseExpired { .. } => LEASE_EXPIRED,
             Self::LeaseEnded { .. } => LEASE_ENDED,
             Self::VersionConflict { .. } => VERSION_CONFLICT,
+            Self::StalePhase { .. } => STALE_PHASE,
+            Self::GateRefused { .. } => GATE_REFUSED,
+            Self::IllegalTransition { .. } => ILLEGAL_TRANSITION,
+            Self::AlreadySettled { .. } => ALREADY_SETTLED,
+            Self::Cycle { .. } => CYCLE,
             Self::IdempotencyMismatch { .. } => IDEMPOTENCY_MISMATCH,
             Self::LimitExceeded { .. } => LIMIT_EXCEEDED,
             Self::RateLimited { .. } => RATE_LIMITED,
@@ -302,127 +357,6 @@ impl Error {
             Self::Damaged { .. } => DAMAGED,
             Self::Unusable { .. } => UNUSABLE,
         }
-    }
-
-    /// Says what to do next.
-    pub fn hint(&self) -> String {
-        match self {
-            Self::NotFound {
-                near: Some(near), ..
-            } => format!("did you mean `{near}`?"),
-            Self::UnknownRecipient {
-                near: Some(near), ..
-            } => format!("did you mean `{near}`? `list_agents` shows everybody"),
-            Self::Internal { id, .. } => format!("look for `{id}` in the server's log"),
-            Self::NameTaken { name, .. } => format!(
-                "choose another name, or present the token of `{name}` to go on as that agent"
-            ),
-            Self::VersionConflict { .. } => {
-                "read it again and repeat the change with the present revision".to_owned()
-            }
-            other => other.fixed_hint().to_owned(),
-        }
-    }
-
-    const fn fixed_hint(&self) -> &'static str {
-        match self {
-            Self::NotJson { .. } => "send one JSON object in UTF-8 without duplicate keys",
-            Self::TooLarge { .. } => "send less at a time",
-            Self::Invalid { .. } => "correct the field and send the request again",
-            Self::Unauthorized => "present the token from its file, or ask the operator for one",
-            Self::Forbidden { .. } => "ask the operator, or act as the agent it concerns",
-            Self::NotFound { .. } => "list what there is and use its id or name",
-            Self::UnknownRecipient { .. } => {
-                "`list_agents` shows everybody here; write `name@project` to reach another project"
-            }
-            Self::DeliveryRefused { .. } => "ask with `request_contact`, or write to the operator",
-            Self::AgentRetired { .. } => {
-                "choose an agent that is not retired, or register a new one"
-            }
-            Self::ReservationConflict { .. } => {
-                "work on something else, ask the holder of files with `request_release`, or try with `wait`"
-            }
-            Self::NotHolder { .. } => {
-                "only its holder may; ask it with `request_release`, or take a lease of your own"
-            }
-            Self::LeaseExpired { .. } => {
-                "reserve it again, and look at the files before you write: others may have changed them"
-            }
-            Self::LeaseEnded { .. } => "nothing is left to do; reserve it again if you need it",
-            Self::IdempotencyMismatch { .. } => "use a new key for a new request",
-            Self::LimitExceeded { .. } => "use less of it, or end some of it first",
-            Self::RateLimited { .. } => {
-                "wait as long as `retry_after_ms` says, and call less often"
-            }
-            Self::WrongHost { .. } => {
-                "use the address the server prints at its start, or add the name to `allowed_hosts`"
-            }
-            Self::MethodNotAllowed { .. } => "use a method of the `Allow` header",
-            Self::TooSlow { .. } => "send the whole request at once",
-            Self::Busy { .. } => "wait a little and repeat with the same idempotency key",
-            Self::StorageFull => "free space on the data disk; reading goes on meanwhile",
-            Self::Indeterminate => "repeat with the same idempotency key to learn which",
-            Self::Locked { .. } => "use or stop the process that holds it",
-            Self::DatabaseNewer { .. } => {
-                "use the newer program, or restore the backup made before the upgrade"
-            }
-            Self::BehindArchive { .. } => {
-                "move `comity.db` away, then `comity restore --from-archive` fills a new one"
-            }
-            Self::Damaged { .. } => {
-                "leave the files as they are, and put a backup in the place of `comity.db`"
-            }
-            Self::Unusable { .. } => "correct what the message names and start again",
-            Self::Internal { .. } | Self::NameTaken { .. } | Self::VersionConflict { .. } => "",
-        }
-    }
-
-    /// Says how long to wait, where waiting helps.
-    pub const fn retry_after_ms(&self) -> Option<u64> {
-        match self {
-            Self::Busy { .. } | Self::Indeterminate => Some(1_000),
-            Self::StorageFull => Some(10_000),
-            Self::RateLimited { retry_after_ms, .. } => Some(*retry_after_ms),
-            _ => None,
-        }
-    }
-
-    /// Writes the error as every surface shows it.
-    pub fn to_json(&self) -> Value {
-        let mut object = Map::new();
-        object.insert("error".into(), self.code().word.into());
-        object.insert("message".into(), self.to_string().into());
-        object.insert("hint".into(), self.hint().into());
-        let details = match self {
-            Self::Invalid { field, rule } => json!({ "field": field, "rule": rule }),
-            Self::NameTaken { name, agent } => json!({ "name": name, "agent_id": agent }),
-            Self::VersionConflict { expected, present } => {
-                json!({ "expected": expected, "present": present })
-            }
-            Self::UnknownRecipient { name, near } => json!({ "name": name, "near": near }),
-            Self::ReservationConflict { conflicts } => json!({ "conflicts": conflicts }),
-            Self::NotHolder { held_by, .. } => json!({ "held_by": held_by }),
-            Self::LeaseExpired { holders, .. } => json!({ "holders": holders }),
-            Self::LeaseEnded { ended, .. } => json!({ "ended": ended }),
-            Self::DeliveryRefused { skipped } => {
-                let one = |(recipient, reason): &(String, String)| json!({ "recipient": recipient, "reason": reason });
-                json!({ "skipped": skipped.iter().map(one).collect::<Vec<_>>() })
-            }
-            Self::LimitExceeded { what, limit } => json!({ "limited": what, "limit": limit }),
-            Self::Internal { id, .. } => json!({ "id": id }),
-            Self::BehindArchive { archive, database } => {
-                json!({ "archive": archive, "database": database })
-            }
-            Self::DatabaseNewer { found, known } => json!({ "found": found, "known": known }),
-            _ => Value::Null,
-        };
-        if let Value::Object(details) = details {
-            object.extend(details);
-        }
-        if let Some(wait) = self.retry_after_ms() {
-            object.insert("retry_after_ms".into(), wait.into());
-        }
-        Value::Object(object)
     }
 
     /// Names a field and the rule it breaks.
@@ -463,20 +397,6 @@ impl Error {
             }
             error => error,
         }
-    }
-}
-
-/// Says who holds what somebody wants.
-fn in_the_way(conflicts: &[Conflict]) -> String {
-    match conflicts {
-        [] => "it is held by others".to_owned(),
-        [one] => format!("`{}` is held by `{}`", one.pattern, one.held_by),
-        [first, more @ ..] => format!(
-            "`{}` is held by `{}`, and {} more are in the way",
-            first.pattern,
-            first.held_by,
-            more.len()
-        ),
     }
 }
 

@@ -31,11 +31,15 @@ pub mod tx;
 pub mod agent;
 pub mod archive;
 pub mod contact;
+pub mod dispatch;
 pub mod event;
+pub mod gate;
 pub mod lock;
 pub mod mail;
+pub mod portfolio;
 pub mod project;
 pub mod reservation;
+pub mod run;
 pub mod sentinel;
 pub mod token;
 

@@ -190,6 +190,10 @@ fn lease_time(recorded: &Recorded) -> Option<LeaseTime> {
         Event::LeaseRetired(one) => Some(one.0.ended),
         Event::LeaseExpired(one) => Some(one.0.ended),
         Event::SentinelClaimed(one) => Some(one.claimed),
+        Event::DispatchClaimed(one) => Some(one.claimed),
+        Event::DispatchExtended(one) => Some(one.extended),
+        Event::DispatchReturned(one) => Some(one.returned),
+        Event::DispatchTimedOut(one) => Some(one.timed_out),
         _ => None,
     }
 }

@@ -189,6 +189,11 @@ impl<'a, 'b> WriteTx<'a, 'b> {
         self.batch.ambient.random()
     }
 
+    /// Gives a test its moment between two steps of a decision.
+    pub(crate) fn hit(&self, failpoint: &'static str) -> Result<(), StoreError> {
+        self.batch.ambient.failpoints.hit(failpoint)
+    }
+
     /// Takes the words of the next message, which then need not be cut again.
     pub(crate) fn use_words(&mut self, cut: Option<Cut>) {
         self.cut = cut;
@@ -241,7 +246,7 @@ impl<'a, 'b> WriteTx<'a, 'b> {
             project: event.inner().project(),
             actor: &actor,
             subject: event.inner().subject().into(),
-            run: None,
+            run: event.inner().run().map(comity_domain::RunId::get),
             correlation: self.correlation.map(|correlation| &**correlation),
             payload_sha256: &to_hex(&payload_sha256),
         };

@@ -1,6 +1,6 @@
 //! Takes a named lock.
 
-use comity_domain::{Span, Ttl};
+use comity_domain::{RunId, Span, Ttl};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -33,6 +33,9 @@ pub struct AcquireLock {
     /// Why, for whoever wants the same.
     #[serde(default)]
     pub reason: Option<Reason>,
+    /// The run it belongs to; it ends with it.
+    #[serde(default)]
+    pub run: Option<RunId>,
     /// How long to wait for its holder to let go, at most 60 s.
     #[serde(default)]
     pub wait: Option<Span>,
@@ -58,6 +61,7 @@ impl Command for AcquireLock {
         let holder = held::holder(&actor);
         let until = held::until(tx, self.ttl);
         let now = tx.now();
+        let run = crate::run::belonging(tx, project.id, self.run)?.map(|run| run.id);
         let created = match table::active(tx, project.id, &self.name)? {
             Some(lease) if lease.agent == holder => {
                 held::extend(tx, &lease, until)?;
@@ -78,6 +82,7 @@ impl Command for AcquireLock {
                     agent: holder,
                     name: self.name.to_string(),
                     reason: self.reason.as_deref().unwrap_or_default().to_owned(),
+                    run,
                     granted: now.lease,
                     expires: until,
                 })?;

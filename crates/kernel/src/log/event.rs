@@ -1,15 +1,24 @@
 //! Everything that can happen, and how each event changes the tables.
 
-use comity_domain::{ProjectId, Seq, Timestamp};
+use comity_domain::{ProjectId, RunId, Seq, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use crate::agent::event::{AgentRegistered, AgentRetired, AgentUpdated};
 use crate::contact::event::{ContactAnswered, ContactRequested};
+use crate::dispatch::event::{
+    DispatchCancelled, DispatchClaimed, DispatchCreated, DispatchExtended, DispatchFinished,
+    DispatchReported, DispatchReturned, DispatchStarted, DispatchTimedOut,
+};
 use crate::mail::event::{MessageAcknowledged, MessageRead, MessageSent};
 use crate::project::event::{ProjectCreated, ProjectUpdated};
 use crate::reservation::event::{
     FilesReserved, LeaseExpired, LeaseForced, LeaseReleased, LeaseRenewed, LeaseRetired,
     LockAcquired, ReleaseAnswered, ReleaseRequested,
+};
+use crate::run::event::{
+    ArtifactAdded, ArtifactWithdrawn, GateOverridden, GateRefused, PhaseApproved, PhaseSkipped,
+    RunAdvanced, RunAgentAdded, RunAgentFinished, RunCancelled, RunCreated, RunFailed, RunPaused,
+    RunResumed, RunRolledBack, RunUpdated, RunsLinked, RunsUnlinked, VerdictRecorded,
 };
 use crate::sentinel::event::{SentinelClaimed, SentinelReset};
 use crate::store::{Param, Row, Rows, Session, StoreError};
@@ -63,6 +72,10 @@ subjects! {
     ReleaseRequest = "release_request",
     /// A sentinel.
     Sentinel = "sentinel",
+    /// A run.
+    Run = "run",
+    /// A dispatch.
+    Dispatch = "dispatch",
 }
 
 /// Where an event stands: what `apply` may know beside the payload.
@@ -113,6 +126,11 @@ pub trait Apply {
 
     /// Returns the project it belongs to, if it does.
     fn project(&self) -> Option<ProjectId>;
+
+    /// Returns the run it belongs to, if it does (I4).
+    fn run(&self) -> Option<RunId> {
+        None
+    }
 
     /// Writes the tables: a function of the event and the tables alone.
     fn apply(&self, place: Place, tables: &mut Tables<'_>) -> Result<(), StoreError>;
@@ -192,4 +210,32 @@ events! {
     "release_answered", 1, ReleaseAnswered;
     "sentinel_claimed", 1, SentinelClaimed;
     "sentinel_reset", 1, SentinelReset;
+    "run_created", 1, RunCreated;
+    "run_advanced", 1, RunAdvanced;
+    "gate_overridden", 1, GateOverridden;
+    "gate_refused", 1, GateRefused;
+    "phase_skipped", 1, PhaseSkipped;
+    "run_rolled_back", 1, RunRolledBack;
+    "run_paused", 1, RunPaused;
+    "run_resumed", 1, RunResumed;
+    "run_cancelled", 1, RunCancelled;
+    "run_failed", 1, RunFailed;
+    "run_updated", 1, RunUpdated;
+    "artifact_added", 1, ArtifactAdded;
+    "artifact_withdrawn", 1, ArtifactWithdrawn;
+    "run_agent_added", 1, RunAgentAdded;
+    "run_agent_finished", 1, RunAgentFinished;
+    "verdict_recorded", 1, VerdictRecorded;
+    "phase_approved", 1, PhaseApproved;
+    "runs_linked", 1, RunsLinked;
+    "runs_unlinked", 1, RunsUnlinked;
+    "dispatch_created", 1, DispatchCreated;
+    "dispatch_claimed", 1, DispatchClaimed;
+    "dispatch_started", 1, DispatchStarted;
+    "dispatch_extended", 1, DispatchExtended;
+    "dispatch_reported", 1, DispatchReported;
+    "dispatch_returned", 1, DispatchReturned;
+    "dispatch_finished", 1, DispatchFinished;
+    "dispatch_cancelled", 1, DispatchCancelled;
+    "dispatch_timed_out", 1, DispatchTimedOut;
 }

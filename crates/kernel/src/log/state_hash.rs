@@ -8,7 +8,7 @@ use crate::store::{StoreError, Value};
 use crate::tx::Read;
 
 /// Tables that `apply` writes, in name order, each with its columns in a fixed order.
-pub const PROJECTED: [(&str, &str); 12] = [
+pub const PROJECTED: [(&str, &str); 22] = [
     (
         "agent",
         "select id, project_id, name, name_folded, program, model, task, metadata, orchestrate,
@@ -20,10 +20,38 @@ pub const PROJECTED: [(&str, &str); 12] = [
         "select agent_id, capability from agent_capability order by agent_id, capability",
     ),
     (
+        "approval",
+        "select id, run_id, phase, role, note, agent_id, created_at, withdrawn_at
+         from approval order by id",
+    ),
+    (
+        "artifact",
+        "select id, run_id, phase, kind, path, url, sha256, agent_id, created_at, withdrawn_at
+         from artifact order by id",
+    ),
+    (
         "contact",
         "select id, agent_id, sender_id, state, reason, created_at, until_at, until_lease_us,
             revision
          from contact order by id",
+    ),
+    (
+        "dispatch",
+        "select id, project_id, run_id, phase, agent_kind, prompt, priority, group_name, state,
+            origin_id, retry_of, attempt, not_before_lease_us, deadline_lease_us, claimant_id,
+            fence, claim_lease_us, claims, tokens, progress, verdict, summary, result,
+            result_sha256, reason, agent_id, created_at, started_at, settled_at, revision
+         from dispatch order by id",
+    ),
+    (
+        "dispatch_dependency",
+        "select dispatch_id, origin_id
+         from dispatch_dependency order by dispatch_id, origin_id",
+    ),
+    (
+        "dispatch_queue",
+        "select dispatch_id, project_id, agent_kind, run_id, priority, not_before_lease_us
+         from dispatch_queue order by dispatch_id",
     ),
     (
         "message",
@@ -56,8 +84,30 @@ pub const PROJECTED: [(&str, &str); 12] = [
     (
         "reservation",
         "select id, kind, project_id, agent_id, pattern, pattern_key, key_hash, exclusive, reason,
-            fence, created_at, created_lease_us, expires_lease_us, ended_at, ended_seq, ended
+            fence, created_at, created_lease_us, expires_lease_us, ended_at, ended_seq, ended,
+            run_id
          from reservation order by id",
+    ),
+    (
+        "run",
+        "select id, project_id, parent_id, goal, phases, gates, phase, position, last_position, state,
+            token_budget, budget_enforced, max_dispatches, max_per_kind, metadata, tokens, agent_id,
+            created_at, ended_at, revision
+         from run order by id",
+    ),
+    (
+        "run_agent",
+        "select run_id, agent_id, role, outcome, started_at, finished_at
+         from run_agent order by run_id, agent_id",
+    ),
+    (
+        "run_link",
+        "select upstream_id, downstream_id, created_at
+         from run_link order by downstream_id, upstream_id",
+    ),
+    (
+        "run_skip",
+        "select run_id, phase, reason, created_at from run_skip order by run_id, phase",
     ),
     (
         "sentinel",
@@ -74,14 +124,21 @@ pub const PROJECTED: [(&str, &str); 12] = [
         "select id, role, project_id, agent_id, name, sha256, created_at, revoked_at, revision
          from token order by id",
     ),
+    (
+        "verdict",
+        "select id, run_id, phase, verdict, summary, agent_id, dispatch_id, created_at, withdrawn_at
+         from verdict order by id",
+    ),
 ];
 
-/// Tables that are not projections: the log itself, the index of words, and what upkeep writes.
-pub const OFF_LOG: [&str; 10] = [
+/// Tables that are not projections: the log itself, the index of words, the steps a
+/// dispatch may take, and what upkeep writes.
+pub const OFF_LOG: [&str; 11] = [
     "archive",
     "archive_commit",
     "blob",
     "blob_owner",
+    "dispatch_edge",
     "event",
     "idempotency",
     "log_head",

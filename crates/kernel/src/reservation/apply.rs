@@ -1,6 +1,6 @@
 //! Leases: from event to rows.
 
-use comity_domain::{LeaseEnd, ProjectId, ReleaseRequestId, ReservationId};
+use comity_domain::{LeaseEnd, ProjectId, ReleaseRequestId, ReservationId, RunId};
 
 use super::event::{
     Ended, FilesReserved, LeaseExpired, LeaseForced, LeaseReleased, LeaseRenewed, LeaseRetired,
@@ -38,13 +38,17 @@ impl Apply for FilesReserved {
         Some(self.project)
     }
 
+    fn run(&self) -> Option<RunId> {
+        self.run
+    }
+
     fn apply(&self, place: Place, tables: &mut Tables<'_>) -> Result<(), StoreError> {
         for granted in &self.reservations {
             tables.write(
                 "insert into reservation (id, kind, project_id, agent_id, pattern, pattern_key,
                     key_hash, exclusive, reason, fence, created_at, created_lease_us,
-                    expires_lease_us)
-                 values (?1, 'files', ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
+                    expires_lease_us, run_id)
+                 values (?1, 'files', ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
                 params![
                     granted.id,
                     self.project,
@@ -58,6 +62,7 @@ impl Apply for FilesReserved {
                     place.at,
                     self.granted,
                     self.expires,
+                    self.run,
                 ],
                 Rows::Exactly(1),
             )?;
@@ -75,11 +80,16 @@ impl Apply for LockAcquired {
         Some(self.project)
     }
 
+    fn run(&self) -> Option<RunId> {
+        self.run
+    }
+
     fn apply(&self, place: Place, tables: &mut Tables<'_>) -> Result<(), StoreError> {
         tables.write(
             "insert into reservation (id, kind, project_id, agent_id, pattern, pattern_key,
-                key_hash, exclusive, reason, fence, created_at, created_lease_us, expires_lease_us)
-             values (?1, 'lock', ?2, ?3, ?4, ?4, ?5, 1, ?6, ?7, ?8, ?9, ?10)",
+                key_hash, exclusive, reason, fence, created_at, created_lease_us, expires_lease_us,
+                run_id)
+             values (?1, 'lock', ?2, ?3, ?4, ?4, ?5, 1, ?6, ?7, ?8, ?9, ?10, ?11)",
             params![
                 self.id,
                 self.project,
@@ -91,6 +101,7 @@ impl Apply for LockAcquired {
                 place.at,
                 self.granted,
                 self.expires,
+                self.run,
             ],
             Rows::Exactly(1),
         )

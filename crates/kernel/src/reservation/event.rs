@@ -2,7 +2,7 @@
 
 use comity_domain::{
     AgentId, LeaseMode, LeaseTime, MessageId, Pattern, ProjectId, ReleaseRequestId, ReservationId,
-    Seq,
+    RunId, Seq,
 };
 use serde::{Deserialize, Serialize};
 
@@ -30,6 +30,9 @@ pub struct FilesReserved {
     pub mode: LeaseMode,
     /// Why.
     pub reason: String,
+    /// The run they end with.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run: Option<RunId>,
     /// When, on the lease clock.
     pub granted: LeaseTime,
     /// Until when, on the lease clock.
@@ -49,6 +52,9 @@ pub struct LockAcquired {
     pub name: String,
     /// Why.
     pub reason: String,
+    /// The run it ends with.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run: Option<RunId>,
     /// When, on the lease clock.
     pub granted: LeaseTime,
     /// Until when, on the lease clock.

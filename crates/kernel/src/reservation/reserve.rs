@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use comity_domain::limits::TTL_US_MAX;
 use comity_domain::{
-    AgentId, LeaseMode, LeaseTime, LiteralPath, Pattern, ReservationId, Span, Ttl,
+    AgentId, LeaseMode, LeaseTime, LiteralPath, Pattern, ReservationId, RunId, Span, Ttl,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -46,6 +46,9 @@ pub struct ReserveFiles {
     /// Why, for whoever wants the same.
     #[serde(default)]
     pub reason: Option<Reason>,
+    /// The run they belong to; they end with it.
+    #[serde(default)]
+    pub run: Option<RunId>,
     /// How long to wait for others to let go, at most 60 s.
     #[serde(default)]
     pub wait: Option<Span>,
@@ -92,6 +95,7 @@ impl Command for ReserveFiles {
             mode,
             until,
             reason: self.reason.as_deref().unwrap_or_default(),
+            run: crate::run::belonging(tx, project.id, self.run)?.map(|run| run.id),
             again: Vec::new(),
             fresh: Vec::new(),
             upgraded: Vec::new(),
@@ -116,6 +120,7 @@ struct Request<'a> {
     mode: LeaseMode,
     until: LeaseTime,
     reason: &'a str,
+    run: Option<RunId>,
     /// Held already, just so.
     again: Vec<Lease>,
     /// As it is shown, and as it is compared.
@@ -226,6 +231,7 @@ impl Request<'_> {
             reservations,
             mode: self.mode,
             reason: self.reason.to_owned(),
+            run: self.run,
             granted: tx.now().lease,
             expires: self.until,
         })?;

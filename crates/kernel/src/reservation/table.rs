@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use comity_domain::{
-    AgentId, LeaseEnd, LeaseTime, Pattern, ProjectId, ReservationId, Seq, Slug, Timestamp,
+    AgentId, LeaseEnd, LeaseTime, Pattern, ProjectId, ReservationId, RunId, Seq, Slug, Timestamp,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -386,4 +386,13 @@ pub(super) fn compared(pattern: &str, case_insensitive: bool) -> Result<Pattern,
     let pattern = Pattern::parse(pattern).or_else(|_| Pattern::parse("**"));
     let pattern = pattern.map_err(|_| StoreError::Shape("a pattern"))?;
     Ok(super::files::compared(&pattern, case_insensitive))
+}
+
+/// Returns the leases and locks that belong to a run and are not ended.
+pub(crate) fn of_run(read: &mut impl Read, run: RunId) -> Result<Vec<Lease>, StoreError> {
+    read.rows(
+        lease_from!("where r.run_id = ?1 and r.ended_seq is null order by r.id"),
+        params![run],
+        lease,
+    )
 }

@@ -1,8 +1,8 @@
 //! Values bound to statements and read from rows, the same for both engines.
 
 use comity_domain::{
-    AgentId, ContactId, LeaseTime, MessageId, ProjectId, ReleaseRequestId, ReservationId,
-    SentinelId, Seq, Timestamp, TokenId,
+    AgentId, ApprovalId, ArtifactId, ContactId, DispatchId, LeaseTime, MessageId, ProjectId,
+    ReleaseRequestId, ReservationId, RunId, SentinelId, Seq, Timestamp, TokenId, VerdictId,
 };
 
 use super::StoreError;
@@ -145,6 +145,11 @@ integer_types! {
     ReservationId, ReservationId::new, ReservationId::get;
     ReleaseRequestId, ReleaseRequestId::new, ReleaseRequestId::get;
     SentinelId, SentinelId::new, SentinelId::get;
+    RunId, RunId::new, RunId::get;
+    ArtifactId, ArtifactId::new, ArtifactId::get;
+    VerdictId, VerdictId::new, VerdictId::get;
+    ApprovalId, ApprovalId::new, ApprovalId::get;
+    DispatchId, DispatchId::new, DispatchId::get;
     Seq, Seq::new, Seq::get;
     Timestamp, Timestamp::from_micros, Timestamp::micros;
     LeaseTime, LeaseTime::from_micros, LeaseTime::micros;

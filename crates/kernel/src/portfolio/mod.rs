@@ -1,0 +1,1 @@
+//! Portfolios: runs that have children, and runs that wait for each other.
