@@ -199,10 +199,10 @@ impl TryFrom<RuleForm> for Rule {
 }
 
 impl From<Rule> for RuleForm {
-    fn from(rule: Rule) -> Self {
-        let check = rule.check.kind();
+    fn from(Rule { check, tier }: Rule) -> Self {
+        let word = check.kind();
         let (mut phase, mut kind, mut role) = (None, None, None);
-        match rule.check {
+        match check {
             Check::ArtifactExists {
                 phase: at,
                 kind: of,
@@ -218,11 +218,11 @@ impl From<Rule> for RuleForm {
             | Check::BudgetNotExceeded => {}
         }
         Self {
-            check,
+            check: word,
             phase,
             kind,
             role,
-            tier: Some(rule.tier),
+            tier: Some(tier),
         }
     }
 }

@@ -4,6 +4,7 @@
 //! these types at the border and is valid from there on.
 
 pub mod agent_name;
+pub mod change;
 pub mod dispatch;
 pub mod gate;
 pub mod id;
@@ -24,6 +25,7 @@ pub mod token;
 mod words;
 
 pub use agent_name::AgentName;
+pub use change::Change;
 pub use dispatch::{DispatchState, Outcome, Step};
 pub use gate::{Approver, Check, CheckKind, Gates, Rule, Tier, Transition};
 pub use id::{

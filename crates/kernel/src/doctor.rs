@@ -13,6 +13,7 @@ use sha2::{Digest as _, Sha256};
 
 use crate::ambient::Ambient;
 use crate::error::{Error, with_causes};
+use crate::gate::audit as audit_gates;
 use crate::log::chain::Chain;
 use crate::log::state_hash::state_hash;
 use crate::log::{SubjectKind, fold, table};
@@ -111,8 +112,8 @@ fn examine_snapshot(
     let memory = Memory::default();
     let mut snapshot = Snapshot::unserved(&mut *engine, &memory, tip_of(head));
     let found = state_hash(&mut snapshot)?;
-    let (chained, folded) = follow_and_fold(&mut snapshot, head, ambient)?;
-    let fold = folded.and_then(|folded| {
+    let followed = follow_and_fold(&mut snapshot, head, ambient)?;
+    let fold = followed.folded.and_then(|folded| {
         if folded == found {
             return Ok("the tables are what the log says".to_owned());
         }
@@ -121,8 +122,9 @@ fn examine_snapshot(
         })
     });
     let mut checks = more;
-    checks.push(Check::new("chain", chained)?);
+    checks.push(Check::new("chain", followed.chain)?);
     checks.push(Check::new("fold", fold)?);
+    checks.push(Check::new("gates", followed.gates)?);
     checks.push(Check::new("revisions", revisions(&mut snapshot))?);
     checks.push(Check::new("words", words(&mut snapshot))?);
     checks.push(Check::new("blobs", blobs(&mut snapshot))?);
@@ -136,22 +138,34 @@ fn examine_snapshot(
     })
 }
 
+/// What the log was found to be, read from its start.
+struct Followed {
+    chain: Result<String, Error>,
+    /// What it folds to.
+    folded: Result<String, Error>,
+    /// Whether every run moved on what was so at that moment.
+    gates: Result<String, Error>,
+}
+
 /// Follows the chain, and folds the log as far as it can be folded into a hash.
-#[expect(clippy::type_complexity, reason = "two verdicts that need not agree")]
 fn follow_and_fold(
     snapshot: &mut Snapshot<'_>,
     head: &Head,
     ambient: &Ambient,
-) -> Result<(Result<String, Error>, Result<String, Error>), Error> {
+) -> Result<Followed, Error> {
     let mut scratch = SqliteWriter::in_memory()?;
     migrate_sqlite(&scratch, MIGRATIONS, ambient, None)?;
     let mut fold = Ok(());
+    let mut gates = Ok(0);
     let chain = fold::pages(snapshot, head.seq, |page| {
-        if fold.is_ok() {
-            // What a sound log cannot do to empty tables, a damaged one did.
-            fold = fold::replay(&mut scratch, page, None).map_err(|error| Error::Damaged {
-                what: with_causes(&error),
-            });
+        for part in audit_gates::parts(page) {
+            gates = audit_gates::before(&mut scratch, part, gates.clone())?;
+            if fold.is_ok() {
+                // What a sound log cannot do to empty tables, a damaged one did.
+                fold = fold::replay(&mut scratch, part, None).map_err(|error| Error::Damaged {
+                    what: with_causes(&error),
+                });
+            }
         }
         Ok(())
     });
@@ -165,7 +179,11 @@ fn follow_and_fold(
         let mut folded = Snapshot::unserved(&mut scratch, &memory, tip_of(head));
         Ok(state_hash(&mut folded)?)
     });
-    Ok((chained.map(|()| format!("{} events", head.seq)), folded))
+    Ok(Followed {
+        chain: chained.map(|()| format!("{} events", head.seq)),
+        folded,
+        gates: gates.map(|steps| format!("{steps} were right when a run met them")),
+    })
 }
 
 /// Finds a row of a table whose revision is not the number of its events.

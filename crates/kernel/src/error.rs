@@ -156,6 +156,12 @@ pub enum Error {
         /// How it ended.
         state: &'static str,
     },
+    /// There is such a thing already.
+    #[error("{what} exists already")]
+    AlreadyExists {
+        /// The thing.
+        what: String,
+    },
     /// Things would wait for each other.
     #[error("{what} would make a circle")]
     Cycle {
@@ -299,6 +305,7 @@ codes! {
     GATE_REFUSED = "gate_refused", 409, 1;
     ILLEGAL_TRANSITION = "illegal_transition", 409, 1;
     ALREADY_SETTLED = "already_settled", 409, 1;
+    ALREADY_EXISTS = "already_exists", 409, 4;
     CYCLE = "cycle", 409, 1;
     IDEMPOTENCY_MISMATCH = "idempotency_mismatch", 409, 1;
     LIMIT_EXCEEDED = "limit_exceeded", 422, 1;
@@ -340,6 +347,7 @@ impl Error {
             Self::GateRefused { .. } => GATE_REFUSED,
             Self::IllegalTransition { .. } => ILLEGAL_TRANSITION,
             Self::AlreadySettled { .. } => ALREADY_SETTLED,
+            Self::AlreadyExists { .. } => ALREADY_EXISTS,
             Self::Cycle { .. } => CYCLE,
             Self::IdempotencyMismatch { .. } => IDEMPOTENCY_MISMATCH,
             Self::LimitExceeded { .. } => LIMIT_EXCEEDED,

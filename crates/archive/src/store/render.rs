@@ -78,6 +78,10 @@ fn last_of_thread(batch: &Batch, page: &ThreadPage) -> Seq {
         .map_or(Seq::ZERO, |(recorded, _)| recorded.seq)
 }
 
+#[expect(
+    clippy::unnested_or_patterns,
+    reason = "the kinds of work are listed in one place"
+)]
 fn rendered(batch: &Batch, recorded: &Recorded, event: &Event) -> Vec<(String, Content)> {
     match event {
         Event::MessageSent(sent) => message(batch, recorded, sent),
@@ -126,34 +130,7 @@ fn rendered(batch: &Batch, recorded: &Recorded, event: &Event) -> Vec<(String, C
         | Event::ReleaseAnswered(_)
         | Event::SentinelClaimed(_)
         | Event::SentinelReset(_)
-        | Event::RunCreated(_)
-        | Event::RunAdvanced(_)
-        | Event::GateOverridden(_)
-        | Event::GateRefused(_)
-        | Event::PhaseSkipped(_)
-        | Event::RunRolledBack(_)
-        | Event::RunPaused(_)
-        | Event::RunResumed(_)
-        | Event::RunCancelled(_)
-        | Event::RunFailed(_)
-        | Event::RunUpdated(_)
-        | Event::ArtifactAdded(_)
-        | Event::ArtifactWithdrawn(_)
-        | Event::RunAgentAdded(_)
-        | Event::RunAgentFinished(_)
-        | Event::VerdictRecorded(_)
-        | Event::PhaseApproved(_)
-        | Event::RunsLinked(_)
-        | Event::RunsUnlinked(_)
-        | Event::DispatchCreated(_)
-        | Event::DispatchClaimed(_)
-        | Event::DispatchStarted(_)
-        | Event::DispatchExtended(_)
-        | Event::DispatchReported(_)
-        | Event::DispatchReturned(_)
-        | Event::DispatchFinished(_)
-        | Event::DispatchCancelled(_)
-        | Event::DispatchTimedOut(_) => Vec::new(),
+        | comity_kernel::work_event!() => Vec::new(),
     }
 }
 

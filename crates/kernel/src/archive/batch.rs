@@ -17,6 +17,7 @@ use crate::params;
 use crate::query::Query;
 use crate::store::{Row, StoreError};
 use crate::tx::{Read, Snapshot};
+use crate::work_event;
 
 /// Messages that a thread's page shows.
 pub const THREAD_MESSAGES_SHOWN: i64 = 200;
@@ -162,6 +163,10 @@ impl Mentioned {
         mentioned
     }
 
+    #[expect(
+        clippy::unnested_or_patterns,
+        reason = "the kinds of work are listed in one place"
+    )]
     fn add(&mut self, event: &Event) {
         match event {
             Event::MessageSent(sent) => {
@@ -211,34 +216,7 @@ impl Mentioned {
             | Event::ReleaseAnswered(_)
             | Event::SentinelClaimed(_)
             | Event::SentinelReset(_)
-            | Event::RunCreated(_)
-            | Event::RunAdvanced(_)
-            | Event::GateOverridden(_)
-            | Event::GateRefused(_)
-            | Event::PhaseSkipped(_)
-            | Event::RunRolledBack(_)
-            | Event::RunPaused(_)
-            | Event::RunResumed(_)
-            | Event::RunCancelled(_)
-            | Event::RunFailed(_)
-            | Event::RunUpdated(_)
-            | Event::ArtifactAdded(_)
-            | Event::ArtifactWithdrawn(_)
-            | Event::RunAgentAdded(_)
-            | Event::RunAgentFinished(_)
-            | Event::VerdictRecorded(_)
-            | Event::PhaseApproved(_)
-            | Event::RunsLinked(_)
-            | Event::RunsUnlinked(_)
-            | Event::DispatchCreated(_)
-            | Event::DispatchClaimed(_)
-            | Event::DispatchStarted(_)
-            | Event::DispatchExtended(_)
-            | Event::DispatchReported(_)
-            | Event::DispatchReturned(_)
-            | Event::DispatchFinished(_)
-            | Event::DispatchCancelled(_)
-            | Event::DispatchTimedOut(_) => {}
+            | work_event!() => {}
         }
     }
 }

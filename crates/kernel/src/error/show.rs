@@ -64,6 +64,7 @@ impl Error {
             Self::AlreadySettled { .. } => {
                 "nothing is left to do; `retry_dispatch` makes a new attempt of a failed one"
             }
+            Self::AlreadyExists { .. } => "nothing is left to do; look at the one that is there",
             Self::Cycle { .. } => "remove a link of the circle first, or link the other way round",
             Self::IdempotencyMismatch { .. } => "use a new key for a new request",
             Self::LimitExceeded { .. } => "use less of it, or end some of it first",

@@ -6,6 +6,7 @@ use super::table::Hidden;
 use crate::actor::Actor;
 use crate::log::Event;
 use crate::mail::event::Recipient;
+use crate::work_event;
 
 /// Through whose eyes the log is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -94,6 +95,10 @@ impl Vision {
     /// Finds out who may see an event.
     ///
     /// What this program cannot read may be anything, so operators alone see it.
+    #[expect(
+        clippy::unnested_or_patterns,
+        reason = "the kinds of work are listed in one place"
+    )]
     pub(super) fn of(event: Option<&Event>, hidden: &Hidden) -> Self {
         let Some(event) = event else {
             return Self::Operator;
@@ -122,34 +127,7 @@ impl Vision {
             | Event::ReleaseAnswered(_)
             | Event::SentinelClaimed(_)
             | Event::SentinelReset(_)
-            | Event::RunCreated(_)
-            | Event::RunAdvanced(_)
-            | Event::GateOverridden(_)
-            | Event::GateRefused(_)
-            | Event::PhaseSkipped(_)
-            | Event::RunRolledBack(_)
-            | Event::RunPaused(_)
-            | Event::RunResumed(_)
-            | Event::RunCancelled(_)
-            | Event::RunFailed(_)
-            | Event::RunUpdated(_)
-            | Event::ArtifactAdded(_)
-            | Event::ArtifactWithdrawn(_)
-            | Event::RunAgentAdded(_)
-            | Event::RunAgentFinished(_)
-            | Event::VerdictRecorded(_)
-            | Event::PhaseApproved(_)
-            | Event::RunsLinked(_)
-            | Event::RunsUnlinked(_)
-            | Event::DispatchCreated(_)
-            | Event::DispatchClaimed(_)
-            | Event::DispatchStarted(_)
-            | Event::DispatchExtended(_)
-            | Event::DispatchReported(_)
-            | Event::DispatchReturned(_)
-            | Event::DispatchFinished(_)
-            | Event::DispatchCancelled(_)
-            | Event::DispatchTimedOut(_) => Self::Project(event.inner().project()),
+            | work_event!() => Self::Project(event.inner().project()),
             Event::TokenCreated(_) | Event::TokenRevoked(_) => Self::Operator,
             Event::MessageSent(sent) => Self::Sent {
                 project: sent.project,

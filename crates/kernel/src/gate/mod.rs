@@ -1,5 +1,6 @@
 //! Gates: whether a run may leave its phase, decided on what the same transaction reads.
 
+pub(crate) mod audit;
 pub mod check;
 pub(crate) mod evaluate;
 mod evidence;

@@ -239,3 +239,38 @@ events! {
     "dispatch_cancelled", 1, DispatchCancelled;
     "dispatch_timed_out", 1, DispatchTimedOut;
 }
+
+/// Matches every event of runs and dispatches, for whoever treats them alike.
+#[macro_export]
+macro_rules! work_event {
+    () => {
+        $crate::log::Event::RunCreated(_)
+            | $crate::log::Event::RunAdvanced(_)
+            | $crate::log::Event::GateOverridden(_)
+            | $crate::log::Event::GateRefused(_)
+            | $crate::log::Event::PhaseSkipped(_)
+            | $crate::log::Event::RunRolledBack(_)
+            | $crate::log::Event::RunPaused(_)
+            | $crate::log::Event::RunResumed(_)
+            | $crate::log::Event::RunCancelled(_)
+            | $crate::log::Event::RunFailed(_)
+            | $crate::log::Event::RunUpdated(_)
+            | $crate::log::Event::ArtifactAdded(_)
+            | $crate::log::Event::ArtifactWithdrawn(_)
+            | $crate::log::Event::RunAgentAdded(_)
+            | $crate::log::Event::RunAgentFinished(_)
+            | $crate::log::Event::VerdictRecorded(_)
+            | $crate::log::Event::PhaseApproved(_)
+            | $crate::log::Event::RunsLinked(_)
+            | $crate::log::Event::RunsUnlinked(_)
+            | $crate::log::Event::DispatchCreated(_)
+            | $crate::log::Event::DispatchClaimed(_)
+            | $crate::log::Event::DispatchStarted(_)
+            | $crate::log::Event::DispatchExtended(_)
+            | $crate::log::Event::DispatchReported(_)
+            | $crate::log::Event::DispatchReturned(_)
+            | $crate::log::Event::DispatchFinished(_)
+            | $crate::log::Event::DispatchCancelled(_)
+            | $crate::log::Event::DispatchTimedOut(_)
+    };
+}

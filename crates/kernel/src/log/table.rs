@@ -1,6 +1,6 @@
 //! The statements of the log: append, move the head, read a page.
 
-use comity_domain::{LeaseTime, Seq};
+use comity_domain::{LeaseTime, RunId, Seq};
 
 use super::line::{Envelope, Recorded};
 use crate::params;
@@ -61,6 +61,24 @@ pub fn page(read: &mut impl Read, since: Seq, limit: i64) -> Result<Vec<Recorded
             payload_sha256, payload, hash
          from event where seq > ?1 order by seq limit cast(?2 as bigint)",
         params![since, limit],
+        recorded,
+    )
+}
+
+/// Reads up to `limit` events of a run after `since`, as far as `until`, in order.
+pub fn of_run(
+    read: &mut impl Read,
+    run: RunId,
+    since: Seq,
+    until: Seq,
+    limit: i64,
+) -> Result<Vec<Recorded>, StoreError> {
+    read.rows(
+        "select seq, at, v, kind, project, actor, subject_type, subject_id, run, correlation,
+            payload_sha256, payload, hash
+         from event where run = ?1 and seq > ?2 and seq <= ?3
+         order by seq limit cast(?4 as bigint)",
+        params![run, since, until, limit],
         recorded,
     )
 }

@@ -21,6 +21,7 @@ use crate::command::Command;
 use crate::contact::{AnswerContact, ListContacts, RequestContact};
 use crate::doctor::{Backup, BackupMade, Doctor, Findings};
 use crate::error::Error;
+use crate::gate::{CheckGate, OverrideGate};
 use crate::kernel::Kernel;
 use crate::line::Patient;
 use crate::lock::{AcquireLock, ListLocks, ReleaseLock, RenewLock};
@@ -28,11 +29,18 @@ use crate::mail::{
     Acknowledge, Forward, GetAttachment, GetMessage, Inbox, OverdueAcks, PutAttachment,
     ReadMessages, Reply, Search, SendMessage, Thread, ThreadSummary, Threads,
 };
+use crate::portfolio::{GetPortfolioStatus, LinkRuns, PortfolioOrder, UnlinkRuns};
 use crate::project::{EnsureProject, ListProjects, ProjectStatusQuery, UpdateProject};
 use crate::query::{Query, Waiting};
 use crate::reservation::{
     AnswerRelease, CheckFiles, ForceRelease, GetReservation, GuardCheck, ListReservations, Release,
     Renew, RequestRelease, ReserveFiles,
+};
+use crate::run::{
+    AddArtifact, AddRunAgent, AdvanceRun, Approve, CancelRun, CreateRun, CurrentRun, FailRun,
+    FinishRunAgent, GetRunStatus, ListApprovals, ListArtifacts, ListRunAgents, ListRuns,
+    ListVerdicts, PauseRun, RecordVerdict, ResumeRun, RollBackRun, RunAt, RunTimeline, SkipPhase,
+    UpdateRun, WithdrawArtifact,
 };
 use crate::sentinel::{ClaimSentinel, ResetSentinel};
 use crate::token::{CreateToken, ListTokens, RevokeToken};
@@ -264,6 +272,134 @@ pub const OPERATIONS: &[Operation] = &[
         .http(&[route(Delete, "/api/sentinels/{name}", &["name"])])
         .mcp(Tool::None(Lean))
         .cli(&["sentinel reset"]),
+    command::<CreateRun>(Adds)
+        .http(&[route(Post, "/api/runs", &[])])
+        .mcp(Named("create_run", Profile::Orchestrate))
+        .cli(&["run create"]),
+    query::<ListRuns>()
+        .http(&[route(Get, "/api/runs", &[])])
+        .mcp(In("run_status"))
+        .cli(&["run list"]),
+    query::<GetRunStatus>()
+        .http(&[route(Get, "/api/runs/{id}", &["run"])])
+        .mcp(Named("run_status", Profile::Work))
+        .cli(&["run status"]),
+    query::<CurrentRun>()
+        .http(&[route(Get, "/api/projects/{project}/run", &["project"])])
+        .mcp(In("run_status"))
+        .cli(&["run current"]),
+    query::<RunTimeline>()
+        .http(&[route(Get, "/api/runs/{id}/timeline", &["run"])])
+        .mcp(Tool::None(Lean))
+        .cli(&["run timeline"]),
+    query::<RunAt>()
+        .http(&[route(Get, "/api/runs/{id}/at/{seq}", &["run", "seq"])])
+        .mcp(Tool::None(Lean))
+        .cli(&["run status"]),
+    command::<AdvanceRun>(Adds)
+        .http(&[route(Post, "/api/runs/{id}/advance", &["run"])])
+        .mcp(Named("advance_run", Profile::Orchestrate))
+        .cli(&["run advance"]),
+    query::<CheckGate>()
+        .http(&[route(Get, "/api/runs/{id}/gate", &["run"])])
+        .mcp(Named("check_gate", Profile::Orchestrate))
+        .cli(&["gate check"]),
+    command::<OverrideGate>(Adds)
+        .http(&[route(Post, "/api/runs/{id}/gate/override", &["run"])])
+        .mcp(Tool::None(Person))
+        .cli(&["gate override"]),
+    command::<SkipPhase>(Sets)
+        .http(&[route(Post, "/api/runs/{id}/skip", &["run"])])
+        .mcp(In("steer_run"))
+        .cli(&["run skip"]),
+    command::<RollBackRun>(Sets)
+        .http(&[route(Post, "/api/runs/{id}/roll-back", &["run"])])
+        .mcp(In("steer_run"))
+        .cli(&["run roll-back"]),
+    command::<PauseRun>(Sets)
+        .http(&[route(Post, "/api/runs/{id}/pause", &["run"])])
+        .mcp(In("steer_run"))
+        .cli(&["run pause"]),
+    command::<ResumeRun>(Sets)
+        .http(&[route(Post, "/api/runs/{id}/resume", &["run"])])
+        .mcp(In("steer_run"))
+        .cli(&["run resume"]),
+    command::<CancelRun>(Ends)
+        .http(&[route(Post, "/api/runs/{id}/cancel", &["run"])])
+        .mcp(Named("steer_run", Profile::Orchestrate))
+        .cli(&["run cancel"]),
+    command::<FailRun>(Ends)
+        .http(&[route(Post, "/api/runs/{id}/fail", &["run"])])
+        .mcp(In("steer_run"))
+        .cli(&["run fail"]),
+    command::<UpdateRun>(Sets)
+        .http(&[route(Patch, "/api/runs/{id}", &["run"])])
+        .mcp(Tool::None(Lean))
+        .cli(&["run update"]),
+    command::<AddArtifact>(Adds)
+        .http(&[route(Post, "/api/runs/{id}/artifacts", &["run"])])
+        .mcp(Named("add_artifact", Profile::Work))
+        .cli(&["run artifact add"]),
+    query::<ListArtifacts>()
+        .http(&[route(Get, "/api/runs/{id}/artifacts", &["run"])])
+        .mcp(Tool::None(Lean))
+        .cli(&["run artifact list"]),
+    command::<WithdrawArtifact>(Ends)
+        .http(&[route(
+            Delete,
+            "/api/runs/{id}/artifacts/{artifact}",
+            &["run", "artifact"],
+        )])
+        .mcp(Tool::None(Lean))
+        .cli(&["run artifact withdraw"]),
+    command::<AddRunAgent>(Sets)
+        .http(&[route(Post, "/api/runs/{id}/agents", &["run"])])
+        .mcp(Tool::None(Lean))
+        .cli(&["run agent add"]),
+    query::<ListRunAgents>()
+        .http(&[route(Get, "/api/runs/{id}/agents", &["run"])])
+        .mcp(Tool::None(Lean))
+        .cli(&["run agent list"]),
+    command::<FinishRunAgent>(Sets)
+        .http(&[route(
+            Post,
+            "/api/runs/{id}/agents/{agent}/finish",
+            &["run", "agent"],
+        )])
+        .mcp(Tool::None(Lean))
+        .cli(&["run agent finish"]),
+    command::<RecordVerdict>(Adds)
+        .http(&[route(Post, "/api/runs/{id}/verdicts", &["run"])])
+        .mcp(Named("record_verdict", Profile::Work))
+        .cli(&["run verdict"]),
+    query::<ListVerdicts>()
+        .http(&[route(Get, "/api/runs/{id}/verdicts", &["run"])])
+        .mcp(Tool::None(Lean))
+        .cli(&["run verdicts"]),
+    command::<Approve>(Adds)
+        .http(&[route(Post, "/api/runs/{id}/approvals", &["run"])])
+        .mcp(Tool::None(Lean))
+        .cli(&["run approve"]),
+    query::<ListApprovals>()
+        .http(&[route(Get, "/api/runs/{id}/approvals", &["run"])])
+        .mcp(Tool::None(Lean))
+        .cli(&["run approvals"]),
+    command::<LinkRuns>(Adds)
+        .http(&[route(Post, "/api/runs/{id}/links", &["downstream"])])
+        .mcp(Tool::None(Lean))
+        .cli(&["portfolio link"]),
+    command::<UnlinkRuns>(Ends)
+        .http(&[route(Delete, "/api/runs/{id}/links", &["downstream"])])
+        .mcp(Tool::None(Lean))
+        .cli(&["portfolio unlink"]),
+    query::<PortfolioOrder>()
+        .http(&[route(Get, "/api/runs/{id}/portfolio/order", &["run"])])
+        .mcp(Tool::None(Lean))
+        .cli(&["portfolio order"]),
+    query::<GetPortfolioStatus>()
+        .http(&[route(Get, "/api/runs/{id}/portfolio", &["run"])])
+        .mcp(Named("portfolio_status", Profile::Orchestrate))
+        .cli(&["portfolio status"]),
     archivist::<AskStatus, ArchiveStatus>("archive_status", Reads, call_archive_status)
         .http(&[route(Get, "/api/archive", &[])])
         .mcp(Tool::None(Person))

@@ -10,6 +10,7 @@ use crate::error::Error;
 use crate::mail;
 use crate::query::Query;
 use crate::reservation::table as leases;
+use crate::run::table as runs;
 use crate::tx::Snapshot;
 
 /// Asks how a project stands.
@@ -34,6 +35,8 @@ pub struct ProjectStatus {
     pub unread: i64,
     /// How many leases on files are held.
     pub leases: i64,
+    /// How many runs go on or rest.
+    pub runs: i64,
 }
 
 impl Query for ProjectStatusQuery {
@@ -46,12 +49,14 @@ impl Query for ProjectStatusQuery {
         let (agents, agents_retired) = agent::table::counts(snapshot, project.id)?;
         let unread = mail::table::unread_in(snapshot, project.id)?;
         let leases = leases::count_in(snapshot, project.id)?;
+        let runs = runs::count_live(snapshot, project.id)?;
         Ok(ProjectStatus {
             project,
             agents,
             agents_retired,
             unread,
             leases,
+            runs,
         })
     }
 }

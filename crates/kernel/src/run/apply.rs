@@ -154,7 +154,8 @@ impl Apply for RunRolledBack {
 
     fn apply(&self, place: Place, tables: &mut Tables<'_>) -> Result<(), StoreError> {
         tables.write(
-            "update run set phase = ?3, position = ?4, state = 'active', ended_at = null,
+            "update run set phase = ?3, position = ?4, ended_at = null,
+                state = case when state = 'paused' then 'paused' else 'active' end,
                 revision = revision + 1
              where id = ?1 and phase = ?2",
             params![self.id, &*self.from, &*self.to, self.position],

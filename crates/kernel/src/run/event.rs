@@ -9,6 +9,7 @@ use comity_domain::{
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use super::table::Run;
 use crate::gate::Examined;
 
 /// A run began, in its first phase.
@@ -141,6 +142,17 @@ pub struct Steered {
     pub project: ProjectId,
     /// Why.
     pub reason: Option<String>,
+}
+
+impl Steered {
+    /// Says why a run's state changes.
+    pub(super) fn new(run: &Run, reason: Option<&str>) -> Self {
+        Self {
+            id: run.id,
+            project: run.project_id,
+            reason: reason.map(ToOwned::to_owned),
+        }
+    }
 }
 
 /// A run rests.

@@ -8,13 +8,15 @@ use serde::{Deserialize, Serialize};
 use super::Words;
 use super::event::VerdictRecorded;
 use super::table::{self, Run, stored_phase};
-use crate::actor::Party;
+use crate::actor::{Actor, Party};
 use crate::command::{Command, Stop};
 use crate::error::{Error, Impossible};
+use crate::page::{After, Limit, Page};
 use crate::params;
+use crate::query::Query;
 use crate::reservation::held::holder;
 use crate::store::{Row, StoreError};
-use crate::tx::{Read, WriteTx};
+use crate::tx::{Read, Snapshot, WriteTx};
 
 /// Records a verdict on the work of the phase that a run is in.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
@@ -82,6 +84,34 @@ impl Command for RecordVerdict {
     }
 }
 
+/// Lists the verdicts on a run, oldest first, the withdrawn ones included.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ListVerdicts {
+    /// The run's number.
+    pub run: RunId,
+    /// How many at most.
+    #[serde(default)]
+    pub limit: Limit,
+    /// The `next` of the page before.
+    #[serde(default)]
+    pub after: After,
+}
+
+impl Query for ListVerdicts {
+    const NAME: &'static str = "list_verdicts";
+    const WHO: &'static [Party] = &[Party::Operator, Party::Agent, Party::Observer];
+    type Answer = Page<VerdictShown>;
+
+    fn run(&self, actor: &Actor, snapshot: &mut Snapshot<'_>) -> Result<Page<VerdictShown>, Error> {
+        let run = table::visible(snapshot, actor, self.run)?;
+        let items = page(snapshot, run.id, self.after.get(), self.limit.and_one())?;
+        Ok(Page::cut(items, self.limit, |one: &VerdictShown| {
+            one.id.get()
+        }))
+    }
+}
+
 /// Records a verdict on the phase that a run is in.
 pub(crate) fn record(
     tx: &mut WriteTx<'_, '_>,
@@ -123,8 +153,7 @@ fn by_id(read: &mut impl Read, id: VerdictId) -> Result<Option<VerdictShown>, St
     )
 }
 
-/// Returns a page of the verdicts on a run, oldest first.
-pub(super) fn page(
+fn page(
     read: &mut impl Read,
     run: RunId,
     after: i64,
