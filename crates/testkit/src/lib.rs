@@ -3,6 +3,7 @@
 
 pub mod ambient;
 pub mod crash;
+mod dice;
 pub mod golden;
 pub mod kit;
 pub mod leases;
@@ -12,6 +13,7 @@ pub mod surfaces;
 pub mod vfs;
 
 pub use ambient::{ManualClock, SeededEntropy};
+pub use dice::Dice;
 pub use kit::{Engine, Kit};
 pub use served::Served;
 
