@@ -188,7 +188,7 @@ pub const RUN_AGENTS_MAX: i64 = 1_000;
 /// Children that one request creates.
 pub const CHILDREN_PER_CALL_MAX: usize = 64;
 /// Runs of one portfolio: they may all be cancelled in one command, whose events are limited.
-pub const PORTFOLIO_RUNS_MAX: usize = 1_000;
+pub const PORTFOLIO_RUNS_MAX: i64 = 1_000;
 /// How deep a portfolio may be.
 pub const PORTFOLIO_DEPTH_MAX: usize = 16;
 /// Runs that one run may wait for.
