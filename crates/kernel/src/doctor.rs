@@ -157,7 +157,8 @@ fn follow_and_fold(
     });
     let chained = chain.and_then(|chain| {
         let ends = chain.ends_at(head.seq, &head.hash);
-        ends.map_err(|what| Error::Damaged { what })
+        ends.map_err(|what| Error::Damaged { what })?;
+        Ok(format!("{} events", chain.events()))
     });
     let folded = fold.and_then(|()| {
         scratch.begin()?;
@@ -165,7 +166,7 @@ fn follow_and_fold(
         let mut folded = Snapshot::unserved(&mut scratch, &memory, tip_of(head));
         Ok(state_hash(&mut folded)?)
     });
-    Ok((chained.map(|()| format!("{} events", head.seq)), folded))
+    Ok((chained, folded))
 }
 
 /// Finds a row of a table whose revision is not the number of its events.
@@ -240,6 +241,7 @@ fn revisions(read: &mut impl Read) -> Result<String, Error> {
             SubjectKind::Reservation => audit::WRONG_ENDS,
             SubjectKind::ReleaseRequest => uncounted!("release_request"),
             SubjectKind::Sentinel => uncounted!("sentinel"),
+            SubjectKind::Epoch => uncounted!("epoch"),
         };
         let wrong = read.row(sql, params![kind.as_str()], Row::take::<i64>)?;
         if let Some(id) = wrong {

@@ -31,6 +31,7 @@ pub mod tx;
 pub mod agent;
 pub mod archive;
 pub mod contact;
+pub mod epoch;
 pub mod event;
 pub mod lock;
 pub mod mail;

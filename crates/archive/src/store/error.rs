@@ -97,7 +97,8 @@ impl ArchiveError {
                 "move the repository away, then `comity archive rebuild` makes it anew"
             }
             Self::Ahead { .. } => {
-                "the database lost its end: `comity restore --from-archive` brings it back"
+                "the database lost its end: `comity restore --from-archive` brings it back, \
+                 `comity serve --new-epoch` goes on without it"
             }
             Self::Unwritable { .. } => "`comity doctor` says what is wrong with the log",
             Self::Full => "free space on its disk; it goes on by itself",

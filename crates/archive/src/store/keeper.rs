@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use comity_domain::Seq;
+use comity_domain::limits::ARCHIVE_BATCH_MAX;
 use comity_kernel::archive::position::ArchiveCuts;
 use comity_kernel::archive::status::{ArchiveLag, Lag};
 use comity_kernel::archive::{
@@ -135,8 +136,13 @@ impl Archiver {
                     }
                 }
             };
-            let length = next.map_or(self.batch_max(), |next| next.get() - after.get());
-            let batch = self.piece(after, length)?;
+            let batch = match next {
+                Some(next) => {
+                    let length = (next.get() - after.get()).min(ARCHIVE_BATCH_MAX);
+                    self.piece_up_to(after, next, length)?
+                }
+                None => self.piece(after, self.batch_max())?,
+            };
             if batch.events.is_empty() {
                 break;
             }

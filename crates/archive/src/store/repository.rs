@@ -9,6 +9,7 @@ use comity_domain::Seq;
 use comity_domain::token::to_hex;
 use comity_kernel::ambient::Ambient;
 use comity_kernel::archive::ArchiveId;
+use comity_kernel::epoch::Standing;
 use serde::{Deserialize, Serialize};
 
 use super::error::ArchiveError;
@@ -63,11 +64,13 @@ impl Archive {
     pub(super) fn open(
         path: &Path,
         lock: &Path,
-        epoch: &str,
+        standing: &Standing,
         ambient: &Ambient,
     ) -> Result<Self, ArchiveError> {
         crate::version::check()?;
         let lock = take(lock)?;
+        let epoch = standing.epoch.as_str();
+        put_aside_if_left(path, standing)?;
         if !path.exists() {
             let mark = Mark {
                 archive: to_hex(&ambient.random::<8>()),
@@ -124,9 +127,9 @@ impl Archive {
         &self.id
     }
 
-    /// Returns the chain's hash where it ends.
-    pub(super) fn hash(&self) -> Option<&str> {
-        self.head.as_ref().map(|head| head.hash.as_str())
+    /// Returns where it ends; nothing before the first commit.
+    pub(super) fn head(&self) -> Option<&Head> {
+        self.head.as_ref()
     }
 
     /// Returns the last event that is in it.
@@ -281,6 +284,36 @@ fn make(path: &Path, mark: &Mark) -> Result<(), ArchiveError> {
     let parent = path.parent().unwrap_or(Path::new("."));
     let parent = File::open(parent).map_err(failed())?;
     parent.sync_all().map_err(failed())
+}
+
+/// Puts the archive of an epoch that was left beside its place: it alone has what was lost.
+fn put_aside_if_left(path: &Path, standing: &Standing) -> Result<(), ArchiveError> {
+    if !path.exists() {
+        return Ok(());
+    }
+    let Mark { epoch, .. } = mark_of(path)?;
+    let Some(end) = standing.left(&epoch).filter(|_| epoch != standing.epoch) else {
+        return Ok(());
+    };
+    let head = head_of(&Git::at(path), path)?;
+    if let Some(head) = head.filter(|head| head.through >= end) {
+        return Err(ArchiveError::Ahead {
+            archive: head.through,
+            database: standing.seq,
+        });
+    }
+    let failed = || ArchiveError::io("the archive of an epoch that was left cannot be put aside");
+    let mut names = std::iter::once(String::new()).chain((2..u32::MAX).map(|n| format!("-{n}")));
+    let free = names.find_map(|number| {
+        let kept = path.with_file_name(format!("archive-{epoch}{number}.git"));
+        (!kept.exists()).then_some(kept)
+    });
+    let kept = free.ok_or_else(|| foreign(path, "has no name left to be put aside under"))?;
+    std::fs::rename(path, &kept).map_err(failed())?;
+    let parent = File::open(path.parent().unwrap_or(Path::new("."))).map_err(failed())?;
+    parent.sync_all().map_err(failed())?;
+    tracing::warn!(kept = %kept.display(), "the archive of the epoch that was left is kept");
+    Ok(())
 }
 
 /// Returns what tells an archive from others of its workspace.

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::agent::event::{AgentRegistered, AgentRetired, AgentUpdated};
 use crate::contact::event::{ContactAnswered, ContactRequested};
+use crate::epoch::event::EpochBegun;
 use crate::mail::event::{MessageAcknowledged, MessageRead, MessageSent};
 use crate::project::event::{ProjectCreated, ProjectUpdated};
 use crate::reservation::event::{
@@ -63,6 +64,8 @@ subjects! {
     ReleaseRequest = "release_request",
     /// A sentinel.
     Sentinel = "sentinel",
+    /// An epoch of the log.
+    Epoch = "epoch",
 }
 
 /// Where an event stands: what `apply` may know beside the payload.
@@ -110,6 +113,11 @@ impl<'a> Tables<'a> {
 pub trait Apply {
     /// Returns what the event is about.
     fn subject(&self) -> Subject;
+
+    /// Returns the largest number that it gives to anything; entities that are there have theirs.
+    fn largest_id(&self) -> i64 {
+        self.subject().id
+    }
 
     /// Returns the project it belongs to, if it does.
     fn project(&self) -> Option<ProjectId>;
@@ -192,4 +200,5 @@ events! {
     "release_answered", 1, ReleaseAnswered;
     "sentinel_claimed", 1, SentinelClaimed;
     "sentinel_reset", 1, SentinelReset;
+    "epoch_begun", 1, EpochBegun;
 }

@@ -8,7 +8,7 @@ use crate::store::{StoreError, Value};
 use crate::tx::Read;
 
 /// Tables that `apply` writes, in name order, each with its columns in a fixed order.
-pub const PROJECTED: [(&str, &str); 12] = [
+pub const PROJECTED: [(&str, &str); 13] = [
     (
         "agent",
         "select id, project_id, name, name_folded, program, model, task, metadata, orchestrate,
@@ -24,6 +24,11 @@ pub const PROJECTED: [(&str, &str); 12] = [
         "select id, agent_id, sender_id, state, reason, created_at, until_at, until_lease_us,
             revision
          from contact order by id",
+    ),
+    (
+        "epoch",
+        "select id, name, name_before, after_seq, lost_name, lost_seq, began_at, revision
+         from epoch order by id",
     ),
     (
         "message",

@@ -42,6 +42,11 @@ pub const MIGRATIONS: &[Migration] = &[
         sqlite: include_str!("../../migrations/sqlite/0004_archive.sql"),
         postgres: include_str!("../../migrations/postgres/0004_archive.sql"),
     },
+    Migration {
+        number: 5,
+        sqlite: include_str!("../../migrations/sqlite/0005_epoch.sql"),
+        postgres: include_str!("../../migrations/postgres/0005_epoch.sql"),
+    },
 ];
 
 /// Returns the schema that a list of steps leads to.

@@ -140,13 +140,12 @@ fn a_database_that_was_put_back_is_found_out() {
     let mut options = kept.kit.options().clone();
     options.database = comity_kernel::Options::sqlite(copy).database;
     let back = Arc::new(Kernel::open(options).unwrap());
-    let (epoch, at) = (back.epoch().to_owned(), *back.head().borrow());
     kept.restart();
     let again = archiver(&kept.kit, Arc::clone(&back), 500);
     drop(kept.archiver);
     assert!(matches!(again.step(), Err(ArchiveError::Ahead { .. })));
-    let behind =
-        comity_archive::store::must_not_be_behind(&kept.repository, &epoch, at).unwrap_err();
+    let end = comity_archive::store::End::of(&kept.repository, &back).unwrap();
+    let behind = end.must_not_be_lost().unwrap_err();
     assert_eq!(
         (behind.code().word, behind.code().exit),
         ("behind_archive", 7)
@@ -158,6 +157,11 @@ fn a_database_that_was_put_back_is_found_out() {
         back.execute(Actor::OPERATOR.into(), ensure).wait().unwrap();
     }
     assert!(matches!(again.step(), Err(ArchiveError::Foreign { .. })));
+    let end = comity_archive::store::End::of(&kept.repository, &back).unwrap();
+    assert!(
+        matches!(end, comity_archive::store::End::Replaced(_)),
+        "{end:?}"
+    );
     kept.archiver = archiver(&kept.kit, kept.kit.share(), 500);
     assert_eq!(kept.git(&["rev-parse", "main"]), head);
 }
