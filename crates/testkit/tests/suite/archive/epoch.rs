@@ -22,18 +22,20 @@ fn one_of_everything(kit: &Kit, name: &str) -> Vec<(&'static str, i64)> {
     let (agent, caller) = kit.agent(name, "Blue");
     let letter = json!({ "project": name, "to": ["operator"], "subject": "Word", "body": "hello" });
     let message = call("send_message", &letter);
-    let lease = kit
-        .call(
-            caller.clone(),
-            "reserve_files",
-            &json!({ "project": name, "paths": ["a", "b", "c", "d", "e", "f"] }),
-        )
-        .unwrap();
     let lock = kit
         .call(
-            caller,
+            caller.clone(),
             "acquire_lock",
             &json!({ "project": name, "name": "db" }),
+        )
+        .unwrap();
+    // So many that their numbers are larger than the event's.
+    let paths: Vec<_> = (0..40).map(|n| format!("src/{n}")).collect();
+    let lease = kit
+        .call(
+            caller,
+            "reserve_files",
+            &json!({ "project": name, "paths": paths }),
         )
         .unwrap();
     vec![
@@ -41,10 +43,10 @@ fn one_of_everything(kit: &Kit, name: &str) -> Vec<(&'static str, i64)> {
         ("token", number(&token, "/token/id")),
         ("agent", agent.id.get()),
         ("message", number(&message, "/message/id")),
-        ("lease", number(&lease, "/reservations/0/id")),
         ("lock", number(&lock, "/lock/id")),
+        ("lease", number(&lease, "/reservations/39/id")),
         ("fence", number(&lease, "/reservations/0/fence")),
-        ("seq", number(&lock, "/seq")),
+        ("seq", number(&lease, "/seq")),
     ]
 }
 
@@ -69,7 +71,12 @@ fn begin(kit: &mut Kit) -> i64 {
         (refused.code().word, refused.code().exit),
         ("behind_archive", 7)
     );
-    let End::Lost(behind) = end else {
+    begin_after(kit, end)
+}
+
+fn begin_after(kit: &mut Kit, end: End) -> i64 {
+    let repository = kit.directory().join("archive.git");
+    let (End::Lost(behind) | End::Replaced(behind)) = end else {
         panic!("{end:?}")
     };
     kit.stop();
@@ -163,6 +170,19 @@ both_engines! {
         let second = begin(&mut again);
         assert!(second > first + EPOCH_GAP, "{first} {second}");
         must_be_right(&Kept::around(again, 500));
+    }
+
+    // A14: it is too late to keep numbers apart, but not to keep both ends
+    fn a_database_that_grew_another_end_can_begin_an_epoch(engine) {
+        let (mut kit, gone) = lost(engine);
+        one_of_everything(&kit, "other");
+        one_of_everything(&kit, "ends");
+        let end = End::of(&kit.directory().join("archive.git"), kit.kernel()).unwrap();
+        assert!(matches!(end, End::Replaced(_)), "{end:?}");
+        end.must_not_be_lost().unwrap();
+        let first = begin_after(&mut kit, end);
+        assert!(gone.iter().all(|(_, number)| *number < first), "{first} {gone:?}");
+        must_be_right(&Kept::around(kit, 500));
     }
 
     // L11: who serves the database in its old epoch stops
