@@ -1,7 +1,7 @@
 //! Follows the log and archives it, piece by piece.
 
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 
 use comity_domain::{Seq, Sha256Hex, Timestamp};
 use comity_kernel::ambient::Ambient;
@@ -108,6 +108,25 @@ impl Archiver {
             }
         }
         cut
+    }
+
+    /// Looks whether the archive is as it was left; while it is written, nobody else looks. What is
+    /// wrong with it is remembered, and it is opened anew at the next step (fault 6, K5).
+    pub fn is_as_left(&self) -> bool {
+        let mut archive = match self.archive.try_lock() {
+            Ok(archive) => archive,
+            Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
+            Err(TryLockError::WouldBlock) => return true,
+        };
+        match archive.as_ref().map(Archive::must_be_as_left) {
+            None => false,
+            Some(Ok(())) => true,
+            Some(Err(error)) => {
+                self.note(Some(&error));
+                *archive = None;
+                false
+            }
+        }
     }
 
     /// Archives everything there is.

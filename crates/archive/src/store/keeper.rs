@@ -28,6 +28,8 @@ const CUTS: i64 = 1_000;
 
 impl Archivist for Archiver {
     fn status(&self) -> Result<ArchiveStatus, Error> {
+        // What it finds is in the health.
+        self.is_as_left();
         let health = self.health();
         let repository = self.repository();
         let through = through_of(repository).unwrap_or(Seq::ZERO);

@@ -199,14 +199,16 @@ impl Archive {
     }
 
     /// Refuses to go on from what somebody else left: it is never overwritten (fault 6).
-    fn must_be_as_left(&self) -> Result<(), ArchiveError> {
-        let known = self.head.as_ref().map(|head| &head.commit);
-        if loose_head(&self.path).as_ref() == known {
-            return Ok(());
+    pub(super) fn must_be_as_left(&self) -> Result<(), ArchiveError> {
+        if !self.path.exists() {
+            return Err(ArchiveError::Gone);
         }
-        // The reference may have been packed; then git knows.
-        let head = head_of(&self.git, &self.path)?;
-        if head.as_ref().map(|head| &head.commit) == known {
+        if mark_of(&self.path)?.archive != *self.id {
+            return Err(foreign(&self.path, "is another one than before"));
+        }
+        let known = self.head.as_ref().map(|head| &head.commit);
+        let found = loose_head(&self.path).or_else(|| packed_head(&self.path));
+        if found.as_ref() == known {
             return Ok(());
         }
         Err(foreign(&self.path, "was moved by somebody else"))
@@ -367,6 +369,13 @@ pub(super) fn head_of(git: &Git, path: &Path) -> Result<Option<Head>, ArchiveErr
 fn loose_head(path: &Path) -> Option<ObjectId> {
     let text = std::fs::read(path.join("refs/heads/main")).ok()?;
     ObjectId::parse(text.strip_suffix(b"\n").unwrap_or(&text))
+}
+
+/// Reads the reference where somebody packed it together with others.
+fn packed_head(path: &Path) -> Option<ObjectId> {
+    let text = std::fs::read_to_string(path.join("packed-refs")).ok()?;
+    let mut lines = text.lines();
+    lines.find_map(|line| ObjectId::parse(line.strip_suffix(" refs/heads/main")?.as_bytes()))
 }
 
 fn packs(path: &Path) -> Result<usize, ArchiveError> {

@@ -127,6 +127,36 @@ fn a_foreign_repository_or_commit_is_never_overwritten() {
     assert_eq!(kept.git(&["rev-parse", "main"]).trim(), theirs);
 }
 
+// Fault 6, K5: how it stands is looked at, not remembered
+#[test]
+fn a_repository_that_is_gone_is_told_at_once_and_made_anew() {
+    let kept = Kept::new(Engine::Sqlite);
+    for name in ["before the first commit", "after it"] {
+        kept.drain();
+        std::fs::remove_dir_all(&kept.repository).unwrap();
+        let status = kept.archiver.status().unwrap();
+        assert_eq!(status.state, ArchiveState::Degraded, "{name}");
+        assert!(status.detail.contains("is gone"), "{}", status.detail);
+        kept.drain();
+        assert_eq!(
+            kept.archiver.status().unwrap().state,
+            ArchiveState::Following
+        );
+        kept.kit.project("/srv/web");
+    }
+    kept.drain();
+    kept.must_be_right();
+    // A reference that somebody packed is where it was.
+    kept.git(&["pack-refs", "--all"]);
+    assert_eq!(
+        kept.archiver.status().unwrap().state,
+        ArchiveState::Following
+    );
+    say(&kept, "word");
+    kept.drain();
+    kept.must_be_right();
+}
+
 // A14, fault 5: a database that lost its end, or grew another one, is not archived over
 #[test]
 fn a_database_that_was_put_back_is_found_out() {
