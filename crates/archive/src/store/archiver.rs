@@ -202,6 +202,7 @@ impl Archiver {
         let noted = self.kernel.query(Actor::System, asked).wait()?.answer;
         let noted = noted.map_or(Seq::ZERO, |position| position.through);
         if noted < archive.through() {
+            archive.flush()?;
             let moved = self.kernel.archive_moved(
                 archive.id().clone(),
                 noted.next(),

@@ -41,7 +41,7 @@ impl End {
         if !repository.exists() {
             return Ok(Self::Whole);
         }
-        let Ok(Some(head)) = head_of(&Git::at(repository), repository) else {
+        let Ok(Some(head)) = head_of(&Git::bare_at(repository), repository) else {
             return Ok(Self::Whole);
         };
         let standing = kernel.query(Actor::System, AskStanding).wait()?.answer;

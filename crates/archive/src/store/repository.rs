@@ -85,7 +85,7 @@ impl Archive {
         let id = ArchiveId::parse(mark.archive).map_err(|_| foreign(path, "has a broken mark"))?;
         leftovers::clear(path).map_err(ArchiveError::io("left-over locks cannot be removed"))?;
         let mut archive = Self {
-            git: Git::at(path),
+            git: Git::bare_at(path),
             path: path.to_owned(),
             lock,
             id,
@@ -113,7 +113,7 @@ impl Archive {
         };
         make(path, &mark)?;
         Ok(Self {
-            git: Git::at(path),
+            git: Git::bare_at(path),
             path: path.to_owned(),
             lock,
             id: self.id.clone(),
@@ -179,7 +179,7 @@ impl Archive {
     }
 
     /// Waits until everything is on the disk: only then may anybody rely on it (D2).
-    fn flush(&self) -> Result<(), ArchiveError> {
+    pub(super) fn flush(&self) -> Result<(), ArchiveError> {
         let failed = ArchiveError::io("the archive cannot be flushed");
         let directory = match File::open(&self.path) {
             Ok(directory) => directory,
@@ -267,7 +267,7 @@ fn make(path: &Path, mark: &Mark) -> Result<(), ArchiveError> {
         std::fs::remove_dir_all(&aside).map_err(failed())?;
     }
     std::fs::create_dir(&aside).map_err(failed())?;
-    let git = Git::at(&aside);
+    let git = Git::bare_at(&aside);
     let arguments = [
         "init",
         "--quiet",
@@ -297,7 +297,7 @@ fn put_aside_if_left(path: &Path, standing: &Standing) -> Result<(), ArchiveErro
     let Some(end) = standing.left(&epoch).filter(|_| epoch != standing.epoch) else {
         return Ok(());
     };
-    let head = head_of(&Git::at(path), path)?;
+    let head = head_of(&Git::bare_at(path), path)?;
     if let Some(head) = head.filter(|head| head.through >= end) {
         return Err(ArchiveError::Ahead {
             archive: head.through,
