@@ -123,6 +123,9 @@ pub const PRESENCE_MAX: usize = 100_000;
 pub const ARCHIVE_BATCH_DEFAULT: i64 = 500;
 /// The most events that may be asked for in one commit.
 pub const ARCHIVE_BATCH_MAX: i64 = 10_000;
+/// Numbers that a new epoch leaves out above what the archive has of a lost end: what was answered
+/// and not archived yet may have used them.
+pub const EPOCH_GAP: i64 = 1_000_000;
 /// How long the archive gathers before it commits, when nobody says.
 pub const ARCHIVE_INTERVAL_MS_DEFAULT: i64 = 200;
 /// The longest the archive may be told to gather: well below what counts as falling behind.

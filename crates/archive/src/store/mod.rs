@@ -4,7 +4,8 @@
 //! the commits; all of these are functions of a piece of the log. `import` hands a commit to
 //! `git fast-import`, `leftovers` clears what a killed one left, `repository` puts both together, and
 //! `archiver` follows the log. `contents` reads one back, for `verify`, `restore` and `keeper`, which
-//! answers for it.
+//! answers for it. `lost` compares the ends of archive and
+//! database.
 
 mod archiver;
 mod contents;
@@ -14,6 +15,7 @@ mod import;
 mod keeper;
 mod leftovers;
 mod line;
+mod lost;
 mod message;
 mod place;
 mod render;
@@ -24,4 +26,5 @@ mod verify;
 pub use archiver::{Archiver, Cut, Settings};
 pub use error::ArchiveError;
 pub use front::Letter;
-pub use restore::{must_not_be_behind, restore};
+pub use lost::{Behind, End};
+pub use restore::restore;

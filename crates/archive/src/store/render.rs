@@ -130,6 +130,7 @@ fn rendered(batch: &Batch, recorded: &Recorded, event: &Event) -> Vec<(String, C
         | Event::ReleaseAnswered(_)
         | Event::SentinelClaimed(_)
         | Event::SentinelReset(_)
+        | Event::EpochBegun(_)
         | comity_kernel::work_event!() => Vec::new(),
     }
 }

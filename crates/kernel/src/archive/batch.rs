@@ -11,6 +11,7 @@ use comity_domain::{
 
 use crate::actor::{Actor, Party};
 use crate::agent::{Agent, table as agent_table};
+use crate::epoch::event::EpochBegun;
 use crate::error::Error;
 use crate::log::{self, Event, Recorded};
 use crate::params;
@@ -27,6 +28,8 @@ pub const THREAD_MESSAGES_SHOWN: i64 = 200;
 pub struct ArchiveBatch {
     /// Where the archive stands.
     pub after: Seq,
+    /// The last event that counts.
+    pub through: Seq,
     /// How many events at most.
     pub events_max: i64,
     /// How many bytes of payload at most, unless the first event alone has more.
@@ -127,7 +130,12 @@ impl Query for ArchiveBatch {
 
     fn run(&self, _: &Actor, snapshot: &mut Snapshot<'_>) -> Result<Batch, Error> {
         let fitting = log::table::fitting(snapshot, self.after, self.events_max, self.bytes_max)?;
-        let events = log::table::page(snapshot, self.after, fitting)?;
+        let mut events = log::table::page(snapshot, self.after, fitting)?;
+        // A piece is of one epoch, so that there is no gap in it.
+        let piece = events.iter().enumerate().take_while(|(place, event)| {
+            event.seq <= self.through && (*place == 0 || event.kind != EpochBegun::KIND)
+        });
+        events.truncate(piece.count());
         let read = events.iter().map(read).collect();
         let mut batch = Batch {
             events,
@@ -216,6 +224,7 @@ impl Mentioned {
             | Event::ReleaseAnswered(_)
             | Event::SentinelClaimed(_)
             | Event::SentinelReset(_)
+            | Event::EpochBegun(_)
             | work_event!() => {}
         }
     }

@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::actor::Actor;
+use crate::epoch::next_id;
 use crate::error::Error;
 use crate::params;
 use crate::store::{Row, StoreError};
@@ -291,7 +292,7 @@ pub(crate) fn skipped(read: &mut impl Read, id: RunId) -> Result<BTreeSet<Phase>
 
 /// Returns the number for the next run.
 pub(super) fn next_id(read: &mut impl Read) -> Result<RunId, StoreError> {
-    read.one("select coalesce(max(id), 0) + 1 from run", &[], Row::take)
+    read.one(next_id!("run"), &[], Row::take)
 }
 
 /// Reads a phase that was checked when it was stored.
