@@ -27,6 +27,8 @@ const PACKS_MAX: usize = 50;
 const REPACK_MAX: Duration = Duration::from_mins(10);
 /// Bytes that must stay free on the archive's disk.
 const RESERVE_BYTES: u64 = 64 << 20;
+/// Files that must be possible there.
+const RESERVE_FILES: u64 = 100;
 
 /// An archive that this process may write.
 pub(super) struct Archive {
@@ -161,7 +163,14 @@ impl Archive {
             message: message::write(events, &trailers),
             files,
         };
-        let made = import::run(&self.git, &self.lock, &commit, blob)?;
+        let made = match import::run(&self.git, &self.lock, &commit, blob) {
+            Ok(made) => made,
+            Err(error) => {
+                // The disk may have got full meanwhile: then no file is to blame (D4).
+                self.must_have_room()?;
+                return Err(error);
+            }
+        };
         if loose_head(&self.path).as_ref() != Some(&made) {
             return Err(foreign(&self.path, "was moved by somebody else"));
         }
@@ -189,7 +198,10 @@ impl Archive {
         let stat = rustix::fs::statvfs(&self.path).map_err(|error| {
             ArchiveError::io("the archive's disk cannot be asked")(error.into())
         })?;
-        if stat.f_bavail.saturating_mul(stat.f_frsize) < RESERVE_BYTES {
+        let bytes = stat.f_bavail.saturating_mul(stat.f_frsize);
+        // Some file systems do not count files, and say that there are none.
+        let files_are_counted = stat.f_files > 0;
+        if bytes < RESERVE_BYTES || files_are_counted && stat.f_favail < RESERVE_FILES {
             return Err(ArchiveError::Full);
         }
         Ok(())
