@@ -17,3 +17,5 @@ mod git;
 mod kill;
 #[path = "archive/place.rs"]
 mod place;
+#[path = "archive/power.rs"]
+mod power;

@@ -21,26 +21,32 @@ pub(crate) const PATIENCE: Duration = Duration::from_mins(1);
 pub(crate) struct Crowd {
     addr: String,
     token: String,
+    /// Whether the test has failed, so that nobody waits for a server any more.
+    lost: AtomicBool,
 }
 
 impl Crowd {
     pub(crate) fn join(place: &Place, addr: &str) -> Self {
         let operator = std::fs::read_to_string(place.data().join("operator.token")).unwrap();
-        let operator = operator.trim();
-        let project = json!({ "key": "crowd" });
-        insist(addr, operator, "/api/projects", "p", &project);
-        let agent = json!({ "project": "crowd", "name": "Sender", "program": "p", "model": "m" });
-        let agent = insist(addr, operator, "/api/agents", "a", &agent);
-        Self {
+        let mut crowd = Self {
             addr: addr.to_owned(),
-            token: agent["token"].as_str().unwrap().to_owned(),
-        }
+            token: operator.trim().to_owned(),
+            lost: AtomicBool::new(false),
+        };
+        crowd.insist("/api/projects", "p", &json!({ "key": "crowd" }));
+        let agent = json!({ "project": "crowd", "name": "Sender", "program": "p", "model": "m" });
+        let agent = crowd.insist("/api/agents", "a", &agent);
+        agent["token"]
+            .as_str()
+            .unwrap()
+            .clone_into(&mut crowd.token);
+        crowd
     }
 
     /// Sends a message, once whatever happens; returns its number.
     pub(crate) fn send(&self, subject: &str) -> i64 {
         let body = json!({ "to": ["Sender"], "subject": subject, "body": "text" });
-        let answer = insist(&self.addr, &self.token, "/api/messages", subject, &body);
+        let answer = self.insist("/api/messages", subject, &body);
         answer["message"]["id"].as_i64().unwrap()
     }
 
@@ -51,6 +57,27 @@ impl Crowd {
         let (code, answer) = request(&self.addr, &head, "").unwrap();
         assert_eq!(code, 200, "{path}: {answer}");
         answer
+    }
+
+    /// Posts until there is an answer that is one.
+    fn insist(&self, path: &str, key: &str, body: &Value) -> Value {
+        let (started, token) = (Instant::now(), &self.token);
+        let body = body.to_string();
+        let head = format!(
+            "POST {path} HTTP/1.1\r\nauthorization: Bearer {token}\r\nidempotency-key: {key}\r\n\
+             content-type: application/json\r\ncontent-length: {}",
+            body.len()
+        );
+        loop {
+            let may_wait = started.elapsed() < PATIENCE && !self.lost.load(Ordering::Relaxed);
+            match request(&self.addr, &head, &body) {
+                Some((200 | 201, answer)) => return answer,
+                None | Some((503, _)) if may_wait => {
+                    std::thread::sleep(Duration::from_millis(20));
+                }
+                other => panic!("{other:?}"),
+            }
+        }
     }
 
     /// Has everybody send while something is done; returns what was acknowledged.
@@ -71,8 +98,9 @@ impl Crowd {
                 });
             }
             let done = std::panic::catch_unwind(AssertUnwindSafe(work));
+            self.lost.store(done.is_err(), Ordering::Relaxed);
             enough.store(true, Ordering::Relaxed);
-            done.unwrap()
+            done.unwrap_or_else(|cause| std::panic::resume_unwind(cause))
         });
         (done, sent.into_inner().unwrap())
     }
@@ -91,26 +119,6 @@ fn request(addr: &str, head: &str, body: &str) -> Option<(u16, Value)> {
     let status = answer.split(' ').nth(1)?.parse().ok()?;
     let (_, body) = answer.split_once("\r\n\r\n")?;
     Some((status, serde_json::from_str(body).ok()?))
-}
-
-/// Posts until there is an answer that is one.
-fn insist(addr: &str, token: &str, path: &str, key: &str, body: &Value) -> Value {
-    let started = Instant::now();
-    let body = body.to_string();
-    let head = format!(
-        "POST {path} HTTP/1.1\r\nauthorization: Bearer {token}\r\nidempotency-key: {key}\r\n\
-         content-type: application/json\r\ncontent-length: {}",
-        body.len()
-    );
-    loop {
-        match request(addr, &head, &body) {
-            Some((200 | 201, answer)) => return answer,
-            None | Some((503, _)) if started.elapsed() < PATIENCE => {
-                std::thread::sleep(Duration::from_millis(20));
-            }
-            other => panic!("{other:?}"),
-        }
-    }
 }
 
 /// Numbers that look as if by chance.
