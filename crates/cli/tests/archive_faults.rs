@@ -7,6 +7,8 @@
     reason = "a test that cannot go on has failed"
 )]
 
+#[path = "archive/calls.rs"]
+mod calls;
 #[path = "archive/crowd.rs"]
 mod crowd;
 #[path = "archive/disk.rs"]
@@ -19,3 +21,5 @@ mod kill;
 mod place;
 #[path = "archive/power.rs"]
 mod power;
+#[path = "archive/repack.rs"]
+mod repack;

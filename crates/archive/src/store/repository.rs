@@ -227,6 +227,9 @@ impl Archive {
         if before < PACKS_MAX {
             return Ok(());
         }
+        // If the last one was killed, it left as much as it had put together (D13).
+        leftovers::clear(&self.path)
+            .map_err(ArchiveError::io("left-over packs cannot be removed"))?;
         // Like an import it holds the lock, should this process be killed meanwhile (D8).
         let held = self.lock.try_clone();
         let held = held.map_err(ArchiveError::io("the lock cannot be shared"))?;
@@ -348,10 +351,15 @@ fn loose_head(path: &Path) -> Option<ObjectId> {
     ObjectId::parse(text.strip_suffix(b"\n").unwrap_or(&text))
 }
 
+/// Counts the packs that git reads, not what it left half-made.
 fn packs(path: &Path) -> Result<usize, ArchiveError> {
     let failed = || ArchiveError::io("the archive's packs cannot be counted");
     let entries = std::fs::read_dir(path.join("objects/pack")).map_err(failed())?;
-    let is_pack =
-        |entry: &std::fs::DirEntry| entry.file_name().to_string_lossy().ends_with(".pack");
+    let is_pack = |entry: &std::fs::DirEntry| {
+        let (name, path) = (entry.file_name(), entry.path());
+        name.as_encoded_bytes().starts_with(b"pack-")
+            && path.extension().is_some_and(|end| end == "pack")
+            && path.with_extension("idx").exists()
+    };
     Ok(entries.flatten().filter(is_pack).count())
 }
