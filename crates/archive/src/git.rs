@@ -205,9 +205,10 @@ impl Git {
         command
     }
 
-    /// Prepares to put packs together.
+    /// Prepares to put packs together, without the files for readers over plain HTTP (`-n`): nobody
+    /// reads them, and a killed `git` leaves halves of them under names of chance.
     pub(crate) fn repack(&self) -> Command {
-        self.command(&["repack", "-d", "--geometric=2", "--quiet"])
+        self.command(&["repack", "-d", "-n", "--geometric=2", "--quiet"])
     }
 
     fn command(&self, arguments: &[&str]) -> Command {

@@ -2,6 +2,7 @@
 //! crashes, and a plain model to compare with.
 
 pub mod ambient;
+pub mod bulk;
 pub mod crash;
 mod dice;
 pub mod golden;

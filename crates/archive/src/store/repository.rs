@@ -28,6 +28,8 @@ const PACKS_MAX: usize = 50;
 const REPACK_MAX: Duration = Duration::from_mins(10);
 /// Bytes that must stay free on the archive's disk.
 const RESERVE_BYTES: u64 = 64 << 20;
+/// Files that must be possible there.
+const RESERVE_FILES: u64 = 100;
 
 /// An archive that this process may write.
 pub(super) struct Archive {
@@ -164,7 +166,14 @@ impl Archive {
             message: message::write(events, &trailers),
             files,
         };
-        let made = import::run(&self.git, &self.lock, &commit, blob)?;
+        let made = match import::run(&self.git, &self.lock, &commit, blob) {
+            Ok(made) => made,
+            Err(error) => {
+                // The disk may have got full meanwhile: then no file is to blame (D4).
+                self.must_have_room()?;
+                return Err(error);
+            }
+        };
         if loose_head(&self.path).as_ref() != Some(&made) {
             return Err(foreign(&self.path, "was moved by somebody else"));
         }
@@ -192,7 +201,10 @@ impl Archive {
         let stat = rustix::fs::statvfs(&self.path).map_err(|error| {
             ArchiveError::io("the archive's disk cannot be asked")(error.into())
         })?;
-        if stat.f_bavail.saturating_mul(stat.f_frsize) < RESERVE_BYTES {
+        let bytes = stat.f_bavail.saturating_mul(stat.f_frsize);
+        // Some file systems do not count files, and say that there are none.
+        let files_are_counted = stat.f_files > 0;
+        if bytes < RESERVE_BYTES || files_are_counted && stat.f_favail < RESERVE_FILES {
             return Err(ArchiveError::Full);
         }
         Ok(())
@@ -220,6 +232,9 @@ impl Archive {
         if before < PACKS_MAX {
             return Ok(());
         }
+        // If the last one was killed, it left as much as it had put together (D13).
+        leftovers::clear(&self.path)
+            .map_err(ArchiveError::io("left-over packs cannot be removed"))?;
         // Like an import it holds the lock, should this process be killed meanwhile (D8).
         let held = self.lock.try_clone();
         let held = held.map_err(ArchiveError::io("the lock cannot be shared"))?;
@@ -378,10 +393,15 @@ fn packed_head(path: &Path) -> Option<ObjectId> {
     lines.find_map(|line| ObjectId::parse(line.strip_suffix(" refs/heads/main")?.as_bytes()))
 }
 
+/// Counts the packs that git reads, not what it left half-made.
 fn packs(path: &Path) -> Result<usize, ArchiveError> {
     let failed = || ArchiveError::io("the archive's packs cannot be counted");
     let entries = std::fs::read_dir(path.join("objects/pack")).map_err(failed())?;
-    let is_pack =
-        |entry: &std::fs::DirEntry| entry.file_name().to_string_lossy().ends_with(".pack");
+    let is_pack = |entry: &std::fs::DirEntry| {
+        let (name, path) = (entry.file_name(), entry.path());
+        name.as_encoded_bytes().starts_with(b"pack-")
+            && path.extension().is_some_and(|end| end == "pack")
+            && path.with_extension("idx").exists()
+    };
     Ok(entries.flatten().filter(is_pack).count())
 }
