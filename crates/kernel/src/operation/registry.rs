@@ -19,6 +19,10 @@ use crate::archive::archivist::{AskStatus, Rebuild, Rebuilt, Retried, Retry, Ver
 use crate::archive::{ArchiveStatus, Export, Exported};
 use crate::command::Command;
 use crate::contact::{AnswerContact, ListContacts, RequestContact};
+use crate::dispatch::{
+    CancelDispatch, ClaimDispatch, CreateDispatch, ExtendDispatch, FinishDispatch, GetDispatch,
+    GroupOutcome, ListDispatches, ReportDispatch, RetryDispatch, StartDispatch,
+};
 use crate::doctor::{Backup, BackupMade, Doctor, Findings};
 use crate::error::Error;
 use crate::kernel::Kernel;
@@ -36,7 +40,7 @@ use crate::reservation::{
 };
 use crate::sentinel::{ClaimSentinel, ResetSentinel};
 use crate::token::{CreateToken, ListTokens, RevokeToken};
-use Effect::{Adds, Ends, Reads, Sets};
+use Effect::{Adds, Ends, Reads, Sets, Takes};
 use Method::{Delete, Get, Patch, Post, Put};
 use NoTool::{EveryCall, Lean, Person};
 use Tool::{In, Named};
@@ -264,6 +268,50 @@ pub const OPERATIONS: &[Operation] = &[
         .http(&[route(Delete, "/api/sentinels/{name}", &["name"])])
         .mcp(Tool::None(Lean))
         .cli(&["sentinel reset"]),
+    command::<CreateDispatch>(Adds)
+        .http(&[route(Post, "/api/dispatches", &[])])
+        .mcp(Named("create_dispatch", Profile::Orchestrate))
+        .cli(&["dispatch create"]),
+    query::<ListDispatches>()
+        .http(&[route(Get, "/api/dispatches", &[])])
+        .mcp(In("run_status"))
+        .cli(&["dispatch list"]),
+    query::<GetDispatch>()
+        .http(&[route(Get, "/api/dispatches/{id}", &["id"])])
+        .mcp(In("run_status"))
+        .cli(&["dispatch status", "dispatch wait"]),
+    query::<GroupOutcome>()
+        .http(&[route(Get, "/api/dispatch-groups/{group}", &["group"])])
+        .mcp(In("run_status"))
+        .cli(&["dispatch group"]),
+    patient::<ClaimDispatch>(Takes)
+        .http(&[route(Post, "/api/dispatches/claim", &[])])
+        .mcp(Named("claim_dispatch", Profile::Work))
+        .cli(&["dispatch claim", "dispatch exec"]),
+    command::<StartDispatch>(Sets)
+        .http(&[route(Post, "/api/dispatches/{id}/start", &["id"])])
+        .mcp(In("report_dispatch"))
+        .cli(&["dispatch start"]),
+    command::<ExtendDispatch>(Sets)
+        .http(&[route(Post, "/api/dispatches/{id}/extend", &["id"])])
+        .mcp(In("report_dispatch"))
+        .cli(&["dispatch extend"]),
+    command::<ReportDispatch>(Sets)
+        .http(&[route(Post, "/api/dispatches/{id}/report", &["id"])])
+        .mcp(Named("report_dispatch", Profile::Work))
+        .cli(&["dispatch report"]),
+    command::<FinishDispatch>(Ends)
+        .http(&[route(Post, "/api/dispatches/{id}/finish", &["id"])])
+        .mcp(Named("finish_dispatch", Profile::Work))
+        .cli(&["dispatch finish"]),
+    command::<CancelDispatch>(Ends)
+        .http(&[route(Post, "/api/dispatches/{id}/cancel", &["id"])])
+        .mcp(Tool::None(Lean))
+        .cli(&["dispatch cancel"]),
+    command::<RetryDispatch>(Sets)
+        .http(&[route(Post, "/api/dispatches/{id}/retry", &["id"])])
+        .mcp(Tool::None(Lean))
+        .cli(&["dispatch retry"]),
     archivist::<AskStatus, ArchiveStatus>("archive_status", Reads, call_archive_status)
         .http(&[route(Get, "/api/archive", &[])])
         .mcp(Tool::None(Person))
