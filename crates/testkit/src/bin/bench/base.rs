@@ -39,10 +39,9 @@ fn still(clock: ManualClock) -> Ambient {
 pub(crate) fn make(mut options: Options) -> Vec<Actor> {
     options.ambient = still(ManualClock::default());
     let kernel = Kernel::open(options).expect("the kernel opens");
-    for key in [PROJECT, QUIET] {
-        let project: EnsureProject = request(&json!({ "key": key }));
-        run(&kernel, project);
-    }
+    prepare_project(&kernel);
+    let quiet: EnsureProject = request(&json!({ "key": QUIET }));
+    run(&kernel, quiet);
     let reader: RegisterAgent = request(&json!({
         "project": PROJECT, "name": READER, "program": "bench", "model": "none",
     }));
@@ -57,6 +56,12 @@ pub(crate) fn make(mut options: Options) -> Vec<Actor> {
     let callers = (0..CALLERS).map(make_caller).collect();
     kernel.stop();
     callers
+}
+
+/// Makes the project of all agents.
+pub(crate) fn prepare_project(kernel: &Kernel) {
+    let project: EnsureProject = request(&json!({ "key": PROJECT }));
+    run(kernel, project);
 }
 
 fn run<C: Command>(kernel: &Kernel, command: C) -> C::Answer {
@@ -75,6 +80,15 @@ impl SqliteBase {
         let path = directory.join("base.db");
         let callers = make(Options::sqlite(&path));
         Self { path, callers }
+    }
+
+    /// Adds more to the base.
+    pub(crate) fn add(&self, more: fn(&Kernel)) {
+        let mut options = Options::sqlite(&self.path);
+        options.ambient = still(ManualClock::default());
+        let kernel = Kernel::open(options).expect("the kernel opens");
+        more(&kernel);
+        kernel.stop();
     }
 
     /// Copies the base under another name.

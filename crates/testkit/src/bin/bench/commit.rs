@@ -47,7 +47,17 @@ pub(crate) fn many_callers<C: Command + Clone>(
     count: usize,
     make: fn(usize) -> Vec<C>,
 ) -> Pairs {
-    let runs = Runs::new(wanted, &make(count));
+    many_callers_after(wanted, count, |_| {}, make)
+}
+
+/// The same, on a base with more in it.
+pub(crate) fn many_callers_after<C: Command + Clone>(
+    wanted: &Wanted,
+    count: usize,
+    more: fn(&Kernel),
+    make: fn(usize) -> Vec<C>,
+) -> Pairs {
+    let runs = Runs::after(wanted, more, &make(count));
     Pairs::measure(|| {
         let (kernel, hand) = runs.open();
         let (mut commands, mut took) = (make(count), [Duration::ZERO; 2]);
@@ -115,8 +125,14 @@ pub(crate) struct Runs {
 
 impl Runs {
     pub(crate) fn new<C: Command + Clone>(wanted: &Wanted, commands: &[C]) -> Self {
+        Self::after(wanted, |_| {}, commands)
+    }
+
+    /// The same, on a base with more in it.
+    fn after<C: Command + Clone>(wanted: &Wanted, more: fn(&Kernel), commands: &[C]) -> Self {
         let directory = TempDir::new_in(&wanted.directory).expect("a directory");
         let base = SqliteBase::new(directory.path());
+        base.add(more);
         let recorded = Options::sqlite(base.copy("recorded.db"));
         let script = record(recorded, &base.callers, commands);
         Self {

@@ -3,7 +3,7 @@
 //! `row` says what a result is and `pairs` how two things are compared; `base` makes the database
 //! that all measurements start from and `load` calls the kernel. `hand_sqlite` and `hand_postgres`
 //! are the hand floor: the statements the kernel issued, issued again without it. The other files
-//! are the rows: `archive`, `commit`, `lease`, `postgres`, `readers`, `server`.
+//! are the rows: `archive`, `commit`, `lease`, `postgres`, `readers`, `run`, `server`.
 //!
 //! The kernel measured in process has the feature `testing`, whose failpoints cost it a look into
 //! an empty map per event; the server that is started does not.
@@ -22,6 +22,7 @@ mod pairs;
 mod postgres;
 mod readers;
 mod row;
+mod run;
 mod server;
 mod wire;
 
@@ -56,7 +57,7 @@ struct Group {
     measure: fn(&Wanted) -> Vec<Row>,
 }
 
-const GROUPS: [Group; 17] = [
+const GROUPS: [Group; 19] = [
     Group {
         rows: &["commit"],
         measure: commit::concurrent,
@@ -117,6 +118,14 @@ const GROUPS: [Group; 17] = [
     Group {
         rows: &["lease_check", "lease_hostile"],
         measure: lease::checks,
+    },
+    Group {
+        rows: &["run_advance"],
+        measure: run::advance,
+    },
+    Group {
+        rows: &["run_claim"],
+        measure: run::claim,
     },
     Group {
         rows: &["archive_drain"],
