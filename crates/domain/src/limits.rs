@@ -112,6 +112,8 @@ pub const WAL_BYTES_MAX: u64 = 64 * 1_024 * 1_024;
 pub const CHAIN_LINKS_AT_START: i64 = 1_000;
 /// Events read from the log at a time by whoever folds or checks it.
 pub const LOG_PAGE: i64 = 1_000;
+/// Bytes of payload that are read from the log at once then, unless one event alone has more.
+pub const LOG_PAGE_BYTES_MAX: i64 = 8 << 20;
 
 /// How seldom an agent's presence is written to disk.
 pub const PRESENCE_FLUSH_US: i64 = 10_000_000;

@@ -289,22 +289,27 @@ pub(crate) fn examine_tail(engine: &mut dyn ReadEngine) -> Result<Head, Error> {
 fn tail(snapshot: &mut Snapshot<'_>, head: &Head) -> Result<(), Error> {
     let damaged = |what| Error::Damaged { what };
     let from = Seq::new(head.seq.get() - CHAIN_LINKS_AT_START - 1);
-    let links = table::page(snapshot, from, CHAIN_LINKS_AT_START + 2)?;
-    let mut links = links.iter();
-    let mut chain = Chain::from_start();
-    if from.get() >= 0 {
-        // The oldest link read is taken on trust; everything behind it is verified.
-        let Some(oldest) = links.next() else {
-            return Err(damaged(format!(
-                "the head says {}, the log is empty",
-                head.seq
-            )));
-        };
-        chain = Chain::behind(oldest);
+    // The oldest link read is taken on trust, unless it is the first; all behind it are verified.
+    let mut chain = (from.get() < 0).then(Chain::from_start);
+    let (mut after, mut left) = (from, CHAIN_LINKS_AT_START + 2);
+    loop {
+        let links = table::bounded_page(snapshot, after, left)?;
+        let Some(last) = links.last() else { break };
+        after = last.seq;
+        left -= i64::try_from(links.len()).unwrap_or(left);
+        for event in &links {
+            match &mut chain {
+                None => chain = Some(Chain::behind(event)),
+                Some(chain) => chain.follow(event).map_err(damaged)?,
+            }
+        }
     }
-    for event in links {
-        chain.follow(event).map_err(damaged)?;
-    }
+    let Some(chain) = chain else {
+        return Err(damaged(format!(
+            "the head says {}, the log is empty",
+            head.seq
+        )));
+    };
     chain.ends_at(head.seq, &head.hash).map_err(damaged)
 }
 

@@ -115,7 +115,7 @@ pub fn pages(
 ) -> Result<Chain, Error> {
     let mut chain = Chain::from_start();
     while chain.seq() < head {
-        let page = table::page(read, chain.seq(), LOG_PAGE)?;
+        let page = table::bounded_page(read, chain.seq(), LOG_PAGE)?;
         if page.is_empty() {
             break;
         }

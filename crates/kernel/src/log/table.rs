@@ -1,5 +1,6 @@
 //! The statements of the log: append, move the head, read a page.
 
+use comity_domain::limits::LOG_PAGE_BYTES_MAX;
 use comity_domain::{LeaseTime, RunId, Seq};
 
 use super::line::{Envelope, Recorded};
@@ -81,6 +82,16 @@ pub fn of_run(
         params![run, since, until, limit],
         recorded,
     )
+}
+
+/// Reads events after `since` as [`page`] does, but not many bytes of them at once.
+pub fn bounded_page(
+    read: &mut impl Read,
+    since: Seq,
+    limit: i64,
+) -> Result<Vec<Recorded>, StoreError> {
+    let rows = fitting(read, since, limit, LOG_PAGE_BYTES_MAX)?;
+    page(read, since, rows)
 }
 
 /// Counts how many of the next events may be read together: up to `rows`, and `bytes_max` of
