@@ -48,6 +48,8 @@ pub(crate) fn for_people(orientation: &Value) -> String {
         ack_pending,
         leases_held,
         leases,
+        run,
+        work,
     } = Said::of(orientation);
     let mut text = format!(
         "you      {name}\nproject  {project}\ntask     {task}\nothers   {others}\n\
@@ -56,6 +58,12 @@ pub(crate) fn for_people(orientation: &Value) -> String {
     for lease in &leases {
         text.push_str("\n  ");
         text.push_str(lease);
+    }
+    if let Some(run) = run {
+        let _ = write!(text, "\nrun      {run}");
+    }
+    for work in work {
+        let _ = write!(text, "\nwork     {work}");
     }
     text
 }
@@ -78,6 +86,8 @@ fn for_a_model(orientation: &Value) -> String {
         ack_pending,
         leases_held,
         leases,
+        run,
+        work,
     } = Said::of(orientation);
     let task: String = task.chars().take(TASK_CHARS_MAX).collect();
     let mut text = format!(
@@ -95,6 +105,13 @@ fn for_a_model(orientation: &Value) -> String {
         (held, "") => writeln!(text, "You hold {held} locks."),
         (held, shown) => writeln!(text, "You hold {held} leases; these end first: {shown}."),
     };
+    if let Some(run) = run {
+        let _ = writeln!(text, "The project is at run {run}.");
+    }
+    let work: Vec<_> = work.into_iter().take(LEASES_TOLD_MAX).collect();
+    if !work.is_empty() {
+        let _ = writeln!(text, "You claimed: {}.", work.join("; "));
+    }
     let _ = writeln!(text, "\n## Rules\n");
     let rules = orientation.get("rules").and_then(Value::as_array);
     for rule in rules.into_iter().flatten().filter_map(Value::as_str) {
@@ -117,6 +134,10 @@ struct Said {
     leases_held: i64,
     /// The leases on files that end first, in few words each.
     leases: Vec<String>,
+    /// The run that the project is at.
+    run: Option<String>,
+    /// The dispatches in hand whose claims end first.
+    work: Vec<String>,
 }
 
 impl Said {
@@ -141,6 +162,11 @@ impl Said {
             ack_pending: count("ack_pending"),
             leases_held: count("leases_held"),
             leases: leases(orientation),
+            run: orientation
+                .get("run")
+                .filter(|run| run.is_object())
+                .map(run),
+            work: work(orientation),
         }
     }
 }
@@ -161,6 +187,22 @@ fn leases(orientation: &Value) -> Vec<String> {
         format!("{}  {path}  {left}{mode}", field(lease, "id"))
     };
     leases.into_iter().flatten().map(in_short).collect()
+}
+
+fn run(run: &Value) -> String {
+    let [id, phase, state, goal] = ["id", "phase", "state", "goal"].map(|name| field(run, name));
+    format!("{id}, {state} in {phase}: {goal}")
+}
+
+fn work(orientation: &Value) -> Vec<String> {
+    let work = orientation.get("work").and_then(Value::as_array);
+    let in_short = |one: &Value| {
+        let left_ms = one.get("claim_remaining_ms").and_then(Value::as_i64);
+        let left = length(left_ms.unwrap_or_default());
+        let [id, kind, fence] = ["id", "agent_kind", "fence"].map(|name| field(one, name));
+        format!("dispatch {id} ({kind}), fence {fence}, {left}")
+    };
+    work.into_iter().flatten().map(in_short).collect()
 }
 
 #[cfg(test)]

@@ -1,17 +1,19 @@
 //! Tells an agent in one call who it is, who else is here, and the rules.
 
-use comity_domain::{ReservationId, Seq, Slug};
+use comity_domain::{Phase, ReservationId, RunId, RunState, Seq, Slug};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::table;
 use crate::actor::{Actor, Party};
 use crate::ambient::Now;
+use crate::dispatch::in_hand::{self, WorkInHand};
 use crate::error::{Error, Impossible};
 use crate::mail;
 use crate::project::table as project_table;
 use crate::query::Query;
 use crate::reservation::table::{self as leases, Lease};
+use crate::run::table as runs;
 use crate::tx::{Read, Snapshot};
 
 /// Asks who the caller is and how things stand.
@@ -40,6 +42,10 @@ pub struct Orientation {
     pub leases_held: i64,
     /// Its leases on files, those that end first coming first; ten at most.
     pub leases: Vec<HeldLease>,
+    /// The dispatches it claimed, those whose claims end first coming first; ten at most.
+    pub work: Vec<WorkInHand>,
+    /// The run that its project is at.
+    pub run: Option<RunInShort>,
     /// How to work together.
     pub rules: &'static [&'static str],
 }
@@ -59,8 +65,24 @@ pub struct HeldLease {
     pub ttl_remaining_ms: i64,
 }
 
-/// Leases that are shown.
+/// A run in few words.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct RunInShort {
+    /// Its number.
+    pub id: RunId,
+    /// What it is for; its beginning.
+    pub goal: String,
+    /// The phase it is in.
+    pub phase: Phase,
+    /// Where it stands.
+    pub state: RunState,
+}
+
+/// Leases, and dispatches, that are shown.
 const LEASES_SHOWN: usize = 10;
+const WORK_SHOWN: i64 = 10;
+/// Characters of a goal that are shown.
+const GOAL_CHARS_MAX: usize = 120;
 
 const RULES: &[&str] = &[
     "You act under your own name only: the token says who you are.",
@@ -96,6 +118,7 @@ impl Query for Orient {
             .take(LEASES_SHOWN)
             .map(|lease| in_short(lease, snapshot.now()))
             .collect();
+        let run = runs::current(snapshot, project.id)?;
         Ok(Orientation {
             agent_id: agent.id.get(),
             name: agent.name,
@@ -106,6 +129,13 @@ impl Query for Orient {
             ack_pending,
             leases_held: leases::count_of(snapshot, agent.id)?,
             leases: held,
+            work: in_hand::of_agent(snapshot, agent.id, WORK_SHOWN)?,
+            run: run.map(|run| RunInShort {
+                id: run.id,
+                goal: run.goal.chars().take(GOAL_CHARS_MAX).collect(),
+                phase: run.phase,
+                state: run.state,
+            }),
             rules: RULES,
         })
     }

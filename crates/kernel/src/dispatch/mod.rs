@@ -12,6 +12,7 @@ pub mod extend;
 pub mod finish;
 pub mod get;
 pub mod group;
+pub mod in_hand;
 pub mod list;
 mod load;
 pub mod report;

@@ -2,7 +2,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use comity_domain::limits::LOG_PAGE;
 use comity_domain::{
     AgentId, DispatchId, DispatchState, Outcome, Phase, RunId, RunState, Seq, Slug, Timestamp,
 };
@@ -12,6 +11,9 @@ use super::table::Run;
 use crate::error::{Error, Impossible};
 use crate::log::{Event, Recorded, table as log_table};
 use crate::tx::Read;
+
+/// Events that are read at a time: each may hold a whole prompt.
+const PIECE: i64 = 50;
 
 /// What the events of a run say of it, as far as they were read.
 #[derive(Clone, Debug)]
@@ -27,7 +29,7 @@ pub(crate) fn past(read: &mut impl Read, run: &Run, until: Seq) -> Result<Option
     let mut past: Option<Past> = None;
     let mut since = Seq::ZERO;
     loop {
-        let page = log_table::of_run(read, run.id, since, until, LOG_PAGE)?;
+        let page = log_table::of_run(read, run.id, since, until, PIECE)?;
         for recorded in &page {
             let event = read_event(recorded, run.id)?;
             match (&mut past, event) {

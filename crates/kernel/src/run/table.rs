@@ -169,7 +169,7 @@ pub(super) fn page(
 }
 
 /// Returns the newest run of a project that goes on or rests and is no part of another.
-pub(super) fn current(read: &mut impl Read, project: ProjectId) -> Result<Option<Run>, StoreError> {
+pub(crate) fn current(read: &mut impl Read, project: ProjectId) -> Result<Option<Run>, StoreError> {
     read.row(
         run_from!(
             "where r.project_id = ?1 and r.state in ('active', 'paused')
