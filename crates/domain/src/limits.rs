@@ -207,6 +207,11 @@ pub const PRIORITY_MAX: i64 = 1_000;
 pub const DEADLINE_US_MAX: i64 = 30 * 24 * 60 * 60 * 1_000_000;
 /// How long a claim lasts when its claimant does not say.
 pub const CLAIM_US_DEFAULT: i64 = 5 * 60 * 1_000_000;
+/// Dispatches in the hands of one agent: they are all returned in one command when it retires, and a
+/// command's events are limited.
+pub const CLAIMS_PER_AGENT_MAX: i64 = 1_000;
+/// Bytes of what a worker says about how far it is.
+pub const PROGRESS_BYTES_MAX: usize = 512;
 /// Attempts at one piece of work.
 pub const ATTEMPTS_MAX: i64 = 20;
 /// How long the second attempt waits; each further one waits twice as long.
