@@ -90,5 +90,5 @@ fn who(read: &mut impl Read, actor: &str) -> Result<String, Error> {
         Some(id) => agent_table::by_id(read, AgentId::new(id))?,
         None => None,
     };
-    Ok(agent.map_or_else(|| word.to_owned(), |agent| agent.name.to_string()))
+    Ok(agent.map_or_else(|| word.to_owned(), |agent| agent.name))
 }
