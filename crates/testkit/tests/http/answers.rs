@@ -9,6 +9,7 @@ use comity_testkit::{Engine, Kit, both_engines};
 use serde_json::{Value, json};
 
 use crate::archive::archive_of;
+use crate::runs::runs_of_each;
 use crate::town::{Belongings, Held, Town};
 
 /// A town whose kernel has a place for copies on either engine, and an archive.
@@ -83,6 +84,7 @@ fn one_of_each(town: &Town) -> Vec<(&'static str, String, Value)> {
     .map(|(name, request, body)| (name, line(request), body));
     let (mail, leases) = (mail_of_each(&blues), leases_of_each(&blues));
     let calls = spine.into_iter().chain(mail).chain(leases);
+    let calls = calls.chain(runs_of_each(&blues));
     calls.chain(end).collect()
 }
 

@@ -60,6 +60,16 @@ pub(crate) struct Belongings {
     pub(crate) others_lease: i64,
     /// The request for its lease.
     pub(crate) request: i64,
+    /// A run of its project, in its second phase of four.
+    pub(crate) run: i64,
+    /// The run's revision.
+    pub(crate) revision: i64,
+    /// A place in the log at which the run stood as it stands.
+    pub(crate) seq: i64,
+    /// What it added to the run.
+    pub(crate) artifact: i64,
+    /// A dispatch of the run that it claimed.
+    pub(crate) dispatch: i64,
 }
 
 impl Town {
@@ -128,7 +138,13 @@ impl Town {
         let (lease, others_lease) = (reserve(&owner, of.id), reserve(&writer, from.id));
         let wish = json!({ "id": lease, "reason": "the plan of many words" });
         let wished = call(&writer, "request_release", wish);
+        let work = Work::of(kit, &owner, of.id);
         Belongings {
+            run: work.run,
+            revision: work.revision,
+            seq: work.seq,
+            artifact: work.artifact,
+            dispatch: work.dispatch,
             message: sent["message"]["id"].as_i64().unwrap(),
             contact: asked["contact"]["id"].as_i64().unwrap(),
             sha256: sha256.to_owned(),
@@ -160,6 +176,50 @@ impl Town {
     pub(crate) fn head(&self, line: &str) -> String {
         let (addr, token) = (self.served.addr(), &self.operator);
         format!("{line} HTTP/1.1\r\nHost: {addr}\r\nAuthorization: Bearer {token}\r\n")
+    }
+}
+
+/// A run of a project, and what an agent does there.
+struct Work {
+    run: i64,
+    revision: i64,
+    seq: i64,
+    artifact: i64,
+    dispatch: i64,
+}
+
+impl Work {
+    fn of(kit: &Kit, owner: &Actor, agent: i64) -> Self {
+        let call = |who: &Actor, name: &str, request: Value| {
+            let answer = kit.call(who.clone(), name, &request);
+            answer.unwrap_or_else(|error| panic!("{name}: {error}"))
+        };
+        let operator = &Actor::OPERATOR;
+        let found = call(operator, "get_agent", json!({ "agent": agent }));
+        let project = &found["agent"]["project"];
+        let run = json!({
+            "project": project, "goal": "the plan of many words", "phases": ["a", "b", "c", "d"],
+            "gates": { "a->b": [], "b->c": [], "c->d": [] },
+        });
+        let run = call(operator, "create_run", run)["run"]["id"].clone();
+        call(operator, "advance_run", json!({ "run": run }));
+        let plan = json!({ "run": run, "phase": "b", "kind": "plan", "path": "the plan of many" });
+        let artifact = call(owner, "add_artifact", plan);
+        let work = json!({
+            "run": run, "agent_kind": "own", "prompt": "the plan of many words", "group": "crew",
+        });
+        call(operator, "create_dispatch", work);
+        let claim = json!({ "agent_kinds": ["own"], "lease": "24h" });
+        let claimed = call(owner, "claim_dispatch", claim);
+        let standing = call(operator, "run_status", json!({ "run": run }));
+        let number = |value: &Value| value.as_i64().unwrap();
+        Self {
+            run: number(&run),
+            revision: number(&standing["run"]["revision"]),
+            seq: number(&standing["as_of_seq"]),
+            artifact: number(&artifact["artifact"]["id"]),
+            dispatch: number(&claimed["dispatch"]["id"]),
+        }
     }
 }
 
@@ -293,10 +353,16 @@ pub(crate) fn required(operation: &Operation) -> Map<String, Value> {
             "program" | "model" => json!("test"),
             "agent" => json!("Nobody"),
             "project" => json!("nowhere"),
-            "id" => json!(999_999),
+            "id" | "run" | "artifact" | "upstream" | "downstream" => json!(999_999),
             "ids" => json!([999_999]),
             "to" => json!(["Nobody"]),
-            "subject" | "body" | "query" | "reason" | "name" => json!("word"),
+            "subject" | "body" | "query" | "reason" | "name" | "goal" | "prompt" | "kind"
+            | "agent_kind" | "group" => json!("word"),
+            "phase" | "to_phase" => json!("a"),
+            "verdict" => json!("pass"),
+            "outcome" => json!("completed"),
+            "expected_revision" | "seq" => json!(1),
+            "agent_kinds" => json!(["word"]),
             "answer" if operation.name == "answer_release" => json!("defer"),
             "answer" => json!("approve"),
             "every" => json!("1h"),

@@ -4,11 +4,12 @@ use comity_kernel::actor::Party;
 use comity_kernel::operation::Operation;
 use serde_json::{Value, json};
 
+use super::run_samples::{run_sample, wrong_for_runs};
 use super::world::{CONTENT, FENCE, SHA256};
 
 /// Two agents of the other project as a stranger may name them.
 pub(crate) struct Subject {
-    agent: &'static str,
+    pub(super) agent: &'static str,
     /// Somebody else beside the agent.
     peer: &'static str,
     project: Option<&'static str>,
@@ -33,7 +34,7 @@ impl Subject {
     }
 
     /// Adds the project, if the subject is named with it.
-    fn within(&self, mut request: Value) -> Value {
+    pub(super) fn within(&self, mut request: Value) -> Value {
         if let Some(project) = self.project {
             request["project"] = json!(project);
         }
@@ -130,6 +131,7 @@ fn lease_sample(operation: &Operation, subject: &Subject) -> Value {
         "reserve_files" => about(json!({
             "paths": ["b/c"], "patterns": ["d/**"], "mode": "exclusive", "ttl": "5m", "reason": "r",
             "wait": "10ms", "path_pattern": "e", "exclusive": true, "if_not_conflict": true,
+            "run": 1,
         })),
         "check_files" => about(json!({
             "paths": ["b/c"], "patterns": ["d/**"], "mode": "shared", "include_own": true,
@@ -146,14 +148,15 @@ fn lease_sample(operation: &Operation, subject: &Subject) -> Value {
             "paths": ["b/c"], "leases": [{ "id": 1, "fence": FENCE }],
         })),
         "acquire_lock" => {
-            about(json!({ "name": "new", "ttl": "5m", "reason": "r", "wait": "10ms" }))
+            about(json!({ "name": "new", "ttl": "5m", "reason": "r", "run": 1, "wait": "10ms" }))
         }
         "renew_lock" => about(json!({ "name": "canary port", "ttl": "5m" })),
         "release_lock" => about(json!({ "name": "canary port" })),
         "list_locks" => about(json!({ "limit": 5, "after": "0" })),
         "claim_sentinel" => about(json!({ "name": "new", "scope": "eu", "every": "1h" })),
         "reset_sentinel" => about(json!({ "name": "canary watch", "scope": "eu" })),
-        other => panic!("`{other}` needs a sample here"),
+        other => run_sample(operation, subject)
+            .unwrap_or_else(|| panic!("`{other}` needs a sample here")),
     }
 }
 
@@ -174,6 +177,9 @@ pub(crate) fn sample_of(party: Party, operation: &Operation, subject: &Subject) 
 
 /// Values that a field must refuse.
 pub(crate) fn wrong_for(operation: &Operation, field: &str) -> Vec<Value> {
+    if let Some(wrong) = wrong_for_runs(operation, field) {
+        return wrong;
+    }
     match (operation.name, field) {
         // A path, which the operator by right of the directory may choose freely.
         ("backup" | "export", "to") => vec![json!(1), json!(true), json!([]), json!("a\0b")],
@@ -193,7 +199,7 @@ pub(crate) fn wrong_for(operation: &Operation, field: &str) -> Vec<Value> {
             _,
             "name" | "program" | "model" | "capability" | "status" | "focus" | "topic" | "scope",
         ) => no_line(128),
-        (_, "agent") => [no_line(64), look_alikes()].concat(),
+        (_, "agent") => wrong_agents(),
         (_, "task" | "reason") => no_prose(4_096),
         (_, "capabilities") => {
             let many: Vec<_> = (0..33).map(|n| n.to_string()).collect();
@@ -234,12 +240,18 @@ pub(crate) fn wrong_for(operation: &Operation, field: &str) -> Vec<Value> {
     }
 }
 
+/// Values that the name or number of an agent refuses.
+pub(super) fn wrong_agents() -> Vec<Value> {
+    [no_line(64), look_alikes()].concat()
+}
+
 /// Values that a length of time refuses: some are too long for one field alone.
-fn wrong_span(field: &str) -> Vec<Value> {
+pub(super) fn wrong_span(field: &str) -> Vec<Value> {
     let too_long = match field {
         "grace" => "200h",
         "wait" => "61s",
-        "ttl" => "25h",
+        "ttl" | "lease" => "25h",
+        "deadline" => "31d",
         "every" => "366d",
         _ => "1e999s",
     };
@@ -281,6 +293,13 @@ fn wrong_patterns() -> Vec<Value> {
         .collect()
 }
 
+/// Values that a path refuses; in one `*` is a letter like others.
+pub(super) fn wrong_paths() -> Vec<Value> {
+    let mut wrong = wrong_patterns();
+    wrong.retain(|item| item != "a**");
+    wrong
+}
+
 /// Values that the fields of mail and leases refuse.
 fn wrong_mail(field: &str) -> Vec<Value> {
     let list = |item: Value| json!([item]);
@@ -300,10 +319,11 @@ fn wrong_mail(field: &str) -> Vec<Value> {
         "paths" | "patterns" => {
             let many: Vec<_> = (0..10_001).map(|n| n.to_string()).collect();
             let lists = [json!("a"), json!({}), json!(many)];
-            let items = wrong_patterns().into_iter();
-            // In a path `*` is a letter like others.
-            let items = items.filter(|item| field == "patterns" || item != "a**");
-            items.map(list).chain(lists).collect()
+            let items = match field {
+                "patterns" => wrong_patterns(),
+                _ => wrong_paths(),
+            };
+            items.into_iter().map(list).chain(lists).collect()
         }
         "leases" => [
             json!(1),
@@ -378,7 +398,7 @@ fn wrong_attachments() -> Vec<Value> {
 }
 
 /// What is no text of at most this many bytes.
-fn no_prose(bytes_max: usize) -> Vec<Value> {
+pub(super) fn no_prose(bytes_max: usize) -> Vec<Value> {
     vec![
         json!(1),
         json!("a\0b"),
@@ -388,7 +408,7 @@ fn no_prose(bytes_max: usize) -> Vec<Value> {
 }
 
 /// What is no line of at most this many bytes.
-fn no_line(bytes_max: usize) -> Vec<Value> {
+pub(super) fn no_line(bytes_max: usize) -> Vec<Value> {
     let long = "x".repeat(bytes_max + 1);
     let texts = [
         "",

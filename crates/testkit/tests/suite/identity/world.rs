@@ -13,6 +13,10 @@ use super::samples::{BLUE, sample};
 pub(crate) const CONTENT: &str = "aGVsbG8=";
 /// The fence of Blue's lease.
 pub(crate) const FENCE: i64 = 16;
+/// The fence of Blue's claim of a dispatch, the revision of run 1, and a place in the log by then.
+pub(crate) const CLAIM_FENCE: i64 = 29;
+pub(crate) const RUN_REVISION: i64 = 5;
+pub(crate) const STANDING_SEQ: i64 = 29;
 pub(crate) const SHA256: &str = "2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824";
 
 /// `CanaryBlue` has a message, number 1, that the operator has too, is asked for contact 1, and for
@@ -66,6 +70,8 @@ impl World {
         write_to_blue(&kit, &stale[1]);
         let fence = hold_and_ask(&kit, &blue, &stale[1]);
         assert_eq!(fence, FENCE);
+        let (claim, revision) = run_and_hand_out(&kit, &blue);
+        assert_eq!((claim, revision), (CLAIM_FENCE, RUN_REVISION));
         kit.clock.advance_us(16 * 60 * 1_000_000);
         for (name, request) in [
             ("retire_agent", json!({ "agent": 2 })),
@@ -188,6 +194,42 @@ fn hold_and_ask(kit: &Kit, blue: &Actor, red: &Actor) -> i64 {
         json!({ "project": "canary-web", "name": "canary watch", "scope": "eu", "every": "1h" });
     called(kit, blue, "claim_sentinel", watch);
     fence
+}
+
+/// Has the operator make runs and dispatches, and Blue work on one of each: run 1 in its second
+/// phase waits for run 3, run 2 rests, dispatch 1 is Blue's, 2 failed, 3 waits for somebody.
+fn run_and_hand_out(kit: &Kit, blue: &Actor) -> (i64, i64) {
+    let do_it = |name: &str, request: Value| called(kit, &Actor::OPERATOR, name, request).answer;
+    let run = json!({
+        "project": "canary-web", "goal": "canary goal", "phases": ["a", "b", "c", "d"],
+        "gates": { "a->b": [], "b->c": [], "c->d": [] },
+    });
+    for _ in 0..3 {
+        do_it("create_run", run.clone());
+    }
+    do_it("pause_run", json!({ "run": 2 }));
+    do_it("link_runs", json!({ "downstream": 1, "upstream": 3 }));
+    do_it("advance_run", json!({ "run": 1 }));
+    let plan = json!({ "run": 1, "phase": "b", "kind": "canary plan", "path": "canary/plan" });
+    called(kit, blue, "add_artifact", plan);
+    let part = json!({ "run": 1, "agent": "CanaryBlue", "role": "canary" });
+    called(kit, blue, "add_run_agent", part);
+    let dispatch = json!({
+        "project": "canary-web", "run": 1, "agent_kind": "canary kind", "prompt": "canary prompt",
+        "group": "canary crew",
+    });
+    let claim = || {
+        do_it("create_dispatch", dispatch.clone());
+        let claim = json!({ "agent_kinds": ["canary kind"], "lease": "24h" });
+        let claimed = called(kit, blue, "claim_dispatch", claim).answer;
+        claimed["dispatch"]["fence"].as_i64().unwrap()
+    };
+    let fence = claim();
+    let failed = json!({ "id": 2, "fence": claim(), "outcome": "failed", "summary": "canary" });
+    called(kit, blue, "finish_dispatch", failed);
+    do_it("create_dispatch", dispatch.clone());
+    let standing = do_it("run_status", json!({ "run": 1 }));
+    (fence, standing["run"]["revision"].as_i64().unwrap())
 }
 
 fn called(kit: &Kit, actor: &Actor, name: &str, request: Value) -> Outcome {
