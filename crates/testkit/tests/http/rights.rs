@@ -135,7 +135,7 @@ both_engines! {
             }
             tried.push(operation.name);
         }
-        assert!(tried.len() >= 18, "{tried:?}");
+        assert!(tried.len() >= 22, "{tried:?}");
         assert_eq!(agent(&town, &town.red)["revision"], 1);
         let inbox = town.served.get("/api/inbox/Red", &town.red.token).json();
         let [_asked_for, letter] = inbox["items"].as_array().unwrap().as_slice() else {
@@ -174,6 +174,9 @@ fn claims(
         "answer_contact" => ("id", vec![json!(reds.contact)], not_found),
         "renew" | "release" => ("ids", vec![json!([reds.lease])], (403, "not_holder")),
         "answer_release" => ("id", vec![json!(reds.request)], (403, "not_holder")),
+        "start_dispatch" | "extend_dispatch" | "report_dispatch" | "finish_dispatch" => {
+            ("id", vec![json!(reds.dispatch)], (403, "not_holder"))
+        }
         // No field of these says who calls, and none is taken for one that does.
         "request_contact" => ("sender", names, (422, "invalid")),
         "list_contacts" | "request_release" => ("agent", names, (422, "invalid")),
@@ -216,6 +219,7 @@ fn neither_by_id_nor_by_name(
             "answer_contact" => greens.contact,
             "answer_release" => greens.request,
             "request_release" | "force_release" | "get_reservation" => greens.lease,
+            name if name.ends_with("_dispatch") => greens.dispatch,
             _ => greens.message,
         };
         tries.push(vec![("id", json!(thing))]);

@@ -60,6 +60,8 @@ pub(crate) struct Belongings {
     pub(crate) others_lease: i64,
     /// The request for its lease.
     pub(crate) request: i64,
+    /// Work in its hands, of revision 2.
+    pub(crate) dispatch: i64,
 }
 
 impl Town {
@@ -128,6 +130,16 @@ impl Town {
         let (lease, others_lease) = (reserve(&owner, of.id), reserve(&writer, from.id));
         let wish = json!({ "id": lease, "reason": "the plan of many words" });
         let wished = call(&writer, "request_release", wish);
+        let operator = &Actor::OPERATOR;
+        let agent = call(operator, "get_agent", json!({ "agent": of.id }));
+        let kind = format!("kind of {}", of.id);
+        let work = json!({
+            "project": agent["agent"]["project"], "agent_kind": kind,
+            "prompt": "the plan of many words", "group": "night",
+        });
+        call(operator, "create_dispatch", work);
+        let claim = json!({ "agent_kinds": [kind], "lease": "24h" });
+        let claimed = call(&owner, "claim_dispatch", claim);
         Belongings {
             message: sent["message"]["id"].as_i64().unwrap(),
             contact: asked["contact"]["id"].as_i64().unwrap(),
@@ -135,6 +147,7 @@ impl Town {
             lease,
             others_lease,
             request: wished["release_request"]["id"].as_i64().unwrap(),
+            dispatch: claimed["dispatch"]["id"].as_i64().unwrap(),
         }
     }
 
@@ -296,7 +309,11 @@ pub(crate) fn required(operation: &Operation) -> Map<String, Value> {
             "id" => json!(999_999),
             "ids" => json!([999_999]),
             "to" => json!(["Nobody"]),
-            "subject" | "body" | "query" | "reason" | "name" => json!("word"),
+            "subject" | "body" | "query" | "reason" | "name" | "agent_kind" | "prompt"
+            | "group" => json!("word"),
+            "agent_kinds" => json!(["word"]),
+            "outcome" => json!("completed"),
+            "expected_revision" => json!(1),
             "answer" if operation.name == "answer_release" => json!("defer"),
             "answer" => json!("approve"),
             "every" => json!("1h"),
