@@ -47,14 +47,14 @@ impl Command for ReportDispatch {
     type Answer = ReportedDispatch;
 
     fn decide(&self, tx: &mut WriteTx<'_, '_>) -> Result<ReportedDispatch, Stop> {
-        if self.tokens.is_none() && self.progress.is_none() {
-            return Err(Error::invalid("progress", "must be given, or `tokens`").into());
-        }
         let knows = Knows {
             fence: self.fence,
             expected_revision: self.expected_revision,
         };
         let dispatch = in_hand(tx, self.id, knows)?;
+        if self.tokens.is_none() && self.progress.is_none() {
+            return Err(Error::invalid("progress", "must be given, or `tokens`").into());
+        }
         let known = dispatch.shown.tokens;
         let tokens = self.tokens.unwrap_or(known);
         if !(known..=TOKENS_MAX).contains(&tokens) {

@@ -129,7 +129,7 @@ both_engines! {
             for claim in claims {
                 let mut fields = required(operation);
                 if let Some(run) = fields.get_mut("run") {
-                    *run = json!(reds.run);
+                    *run = json!(reds.part.run);
                 }
                 fields.insert(field.to_owned(), claim);
                 let answer = town.call(fill(operation, route, &fields), &town.blue.token);
@@ -229,9 +229,9 @@ fn neither_by_id_nor_by_name(
     }
     // Elsewhere a run is what something is to belong to, or what a list is about.
     if route.fields.contains(&"run") {
-        tries.push(vec![("run", json!(greens.run))]);
+        tries.push(vec![("run", json!(greens.part.run))]);
         if has("artifact") {
-            let claims = [("run", greens.run), ("artifact", greens.artifact)];
+            let claims = [("run", greens.part.run), ("artifact", greens.part.artifact)];
             tries.push(claims.map(|(name, id)| (name, json!(id))).into());
         }
     }

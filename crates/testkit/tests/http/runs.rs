@@ -1,21 +1,19 @@
-//! A call of every operation on runs, gates, portfolios and dispatches, in an order that works.
+//! A call of every operation on runs, gates and portfolios, in an order that works.
 
 use serde_json::{Value, json};
 
-use crate::town::Belongings;
+use crate::town::Part;
 
 /// A request line and a body of each: about the run that Blue works on, and one made after it.
-pub(crate) fn runs_of_each(blues: &Belongings) -> Vec<(&'static str, String, Value)> {
-    let calls = [looks(blues), dispatches(blues), evidence(), steps(blues)].concat();
+pub(crate) fn runs_of_each(blues: &Part) -> Vec<(&'static str, String, Value)> {
+    let calls = [looks(blues), evidence(), steps(blues)].concat();
     let filled = |(name, line, body): (_, &str, _)| {
         let line = line.replace("{run}", &blues.run.to_string());
         let line = line.replace("{other}", &(blues.run + 1).to_string());
         let line = line.replace("{seq}", &blues.seq.to_string());
-        let line = line.replace("{artifact}", &blues.artifact.to_string());
-        let line = line.replace("{claimed}", &(blues.dispatch + 1).to_string());
         (
             name,
-            line.replace("{dispatch}", &blues.dispatch.to_string()),
+            line.replace("{artifact}", &blues.artifact.to_string()),
             body,
         )
     };
@@ -24,7 +22,7 @@ pub(crate) fn runs_of_each(blues: &Belongings) -> Vec<(&'static str, String, Val
 
 type Calls = Vec<(&'static str, &'static str, Value)>;
 
-fn looks(blues: &Belongings) -> Calls {
+fn looks(blues: &Part) -> Calls {
     let none = || json!({});
     let update = json!({ "goal": "g", "expected_revision": blues.revision });
     let create = json!({ "project": "web", "goal": "g" });
@@ -38,56 +36,6 @@ fn looks(blues: &Belongings) -> Calls {
         ("current_run", "GET /api/projects/web/run", none()),
         ("run_timeline", "GET /api/runs/{run}/timeline", none()),
         ("check_gate", "GET /api/runs/{run}/gate", none()),
-    ]
-}
-
-/// Blue's dispatch has been made and claimed; each call about it is one event more.
-fn dispatches(blues: &Belongings) -> Calls {
-    let none = || json!({});
-    let knows = |revision: i64, mut request: Value| {
-        request["expected_revision"] = json!(revision);
-        request
-    };
-    let create = json!({ "run": blues.run, "agent_kind": "any", "prompt": "p" });
-    let claim = json!({ "project": "web", "agent_kinds": ["any"] });
-    let group = "GET /api/dispatch-groups/crew?project=web";
-    let finish = json!({ "outcome": "failed", "verdict": "warn" });
-    vec![
-        ("create_dispatch", "POST /api/dispatches", create),
-        ("list_dispatches", "GET /api/dispatches?project=web", none()),
-        ("get_dispatch", "GET /api/dispatches/{dispatch}", none()),
-        ("group_outcome", group, none()),
-        ("claim_dispatch", "POST /api/dispatches/claim", claim),
-        (
-            "start_dispatch",
-            "POST /api/dispatches/{dispatch}/start",
-            knows(2, none()),
-        ),
-        (
-            "extend_dispatch",
-            "POST /api/dispatches/{dispatch}/extend",
-            knows(3, json!({ "lease": "24h" })),
-        ),
-        (
-            "report_dispatch",
-            "POST /api/dispatches/{dispatch}/report",
-            knows(4, json!({ "tokens": 5 })),
-        ),
-        (
-            "finish_dispatch",
-            "POST /api/dispatches/{dispatch}/finish",
-            knows(5, finish),
-        ),
-        (
-            "retry_dispatch",
-            "POST /api/dispatches/{dispatch}/retry",
-            none(),
-        ),
-        (
-            "cancel_dispatch",
-            "POST /api/dispatches/{claimed}/cancel",
-            knows(2, none()),
-        ),
     ]
 }
 
@@ -116,7 +64,7 @@ fn evidence() -> Calls {
 }
 
 /// The ends come last.
-fn steps(blues: &Belongings) -> Calls {
+fn steps(blues: &Part) -> Calls {
     let none = || json!({});
     let why = || json!({ "reason": "r" });
     let link = json!({ "upstream": blues.run + 1 });

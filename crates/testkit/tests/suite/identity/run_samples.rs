@@ -1,13 +1,12 @@
-//! The same of runs, gates, portfolios and dispatches.
+//! The same of runs, gates and portfolios.
 
 use comity_kernel::operation::Operation;
 use serde_json::{Value, json};
 
-use super::samples::{Subject, no_line, no_prose, wrong_agents, wrong_paths, wrong_span};
-use super::world::{CLAIM_FENCE, RUN_REVISION, SHA256, STANDING_SEQ};
+use super::samples::{Subject, no_line, no_prose, wrong_paths};
+use super::world::{RUN_REVISION, SHA256, STANDING_SEQ};
 
 /// Run 1 is in its second phase of four, with Blue's artifact 1, and waits for run 3; run 2 rests.
-/// Blue has claimed dispatch 1, dispatch 2 failed, nobody has claimed dispatch 3.
 pub(super) fn run_sample(operation: &Operation, subject: &Subject) -> Option<Value> {
     let about = |request: Value| subject.within(request);
     let agent = subject.agent;
@@ -48,45 +47,11 @@ pub(super) fn run_sample(operation: &Operation, subject: &Subject) -> Option<Val
         "approve" => json!({ "run": 1, "phase": "b", "note": "n" }),
         "link_runs" => json!({ "downstream": 1, "upstream": 2 }),
         "unlink_runs" => json!({ "downstream": 1, "upstream": 3 }),
-        _ => return dispatch_sample(operation, subject),
-    })
-}
-
-fn dispatch_sample(operation: &Operation, subject: &Subject) -> Option<Value> {
-    let about = |request: Value| subject.within(request);
-    let claim = |mut request: Value| {
-        request["id"] = json!(1);
-        request["fence"] = json!(CLAIM_FENCE);
-        request["expected_revision"] = json!(2);
-        request
-    };
-    Some(match operation.name {
-        "create_dispatch" => about(json!({
-            "run": 1, "agent_kind": "k", "prompt": "p", "deadline": "1h", "depends_on": [1],
-            "priority": 1, "group": "g",
-        })),
-        "list_dispatches" => about(json!({
-            "run": 1, "state": "queued", "agent_kind": "k", "group": "g",
-            "claimed_by": subject.agent, "limit": 5, "after": "0",
-        })),
-        "get_dispatch" => json!({ "id": 1 }),
-        "group_outcome" => about(json!({ "group": "canary crew" })),
-        "claim_dispatch" => {
-            about(json!({ "agent_kinds": ["canary kind"], "lease": "5m", "wait": "10ms" }))
-        }
-        "start_dispatch" => claim(json!({})),
-        "extend_dispatch" => claim(json!({ "lease": "5m" })),
-        "report_dispatch" => claim(json!({ "tokens": 5, "progress": "half" })),
-        "finish_dispatch" => claim(json!({
-            "outcome": "completed", "verdict": "pass", "summary": "s", "result": { "k": 1 },
-        })),
-        "cancel_dispatch" => json!({ "id": 3, "reason": "r", "expected_revision": 1 }),
-        "retry_dispatch" => json!({ "id": 2 }),
         _ => return None,
     })
 }
 
-/// Values that a field of a run or a dispatch must refuse.
+/// Values that a field of a run must refuse.
 pub(super) fn wrong_for_runs(operation: &Operation, field: &str) -> Option<Vec<Value>> {
     let number = || vec![json!("1"), json!(1.5), json!(true), json!(1e30)];
     Some(match (operation.name, field) {
@@ -94,8 +59,7 @@ pub(super) fn wrong_for_runs(operation: &Operation, field: &str) -> Option<Vec<V
         (_, "run" | "parent" | "upstream" | "downstream" | "artifact") => {
             vec![json!(0), json!(-1), json!("1"), json!(1.5), json!(1e30)]
         }
-        (_, "goal" | "prompt") => [no_prose(256 * 1_024), vec![json!("")]].concat(),
-        (_, "summary") => no_prose(4_096),
+        (_, "goal") => [no_prose(4_096), vec![json!("")]].concat(),
         (_, "phase" | "to_phase" | "expected_phase") => {
             let texts = ["", "A", "a b", "a->b", "-a", "a\0"].map(Value::from);
             texts.into_iter().chain([json!(1), json!([])]).collect()
@@ -116,7 +80,7 @@ pub(super) fn wrong_for_runs(operation: &Operation, field: &str) -> Option<Vec<V
             json!({ "a->b": [{ "check": "approval" }] }),
             json!({ "a->b": [], "b->c": [] }),
         ],
-        (_, "token_budget" | "tokens") => [number(), vec![json!(-1)]].concat(),
+        (_, "token_budget") => [number(), vec![json!(-1)]].concat(),
         (_, "max_dispatches") => [number(), vec![json!(0), json!(10_001)]].concat(),
         (_, "max_per_kind") => vec![json!([]), json!({ "k": 0 }), json!({ "": 1 })],
         (_, "budget_enforced") => vec![json!("true"), json!(1)],
@@ -128,20 +92,9 @@ pub(super) fn wrong_for_runs(operation: &Operation, field: &str) -> Option<Vec<V
             json!([{ "goal": "g", "phases": ["a"] }]),
         ],
         (_, "at" | "seq") => [number(), vec![json!(i64::MAX)]].concat(),
-        (_, "kind" | "agent_kind" | "group") => no_line(128),
+        (_, "kind") => no_line(128),
         (_, "path") => wrong_paths(),
         (_, "url") => no_line(2_048),
-        (_, "agent_kinds") => vec![json!("k"), json!([]), json!([1]), json!([""])],
-        (_, "verdict" | "outcome") => {
-            let texts = ["", "Pass", "Completed", "done"].map(Value::from);
-            texts.into_iter().chain([json!(1), json!([])]).collect()
-        }
-        (_, "deadline" | "lease") => wrong_span(field),
-        (_, "depends_on") => vec![json!(1), json!([0]), json!(["1"]), json!([1.5])],
-        (_, "priority") => [number(), vec![json!(1_001), json!(-1_001)]].concat(),
-        (_, "claimed_by") => wrong_agents(),
-        (_, "progress") => no_line(512),
-        (_, "result") => vec![json!("x".repeat(256 * 1_024 + 1))],
         _ => return None,
     })
 }

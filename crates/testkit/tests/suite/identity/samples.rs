@@ -5,7 +5,7 @@ use comity_kernel::operation::Operation;
 use serde_json::{Value, json};
 
 use super::run_samples::{run_sample, wrong_for_runs};
-use super::world::{CONTENT, FENCE, SHA256};
+use super::world::{CLAIM, CONTENT, FENCE, SHA256};
 
 /// Two agents of the other project as a stranger may name them.
 pub(crate) struct Subject {
@@ -155,6 +155,43 @@ fn lease_sample(operation: &Operation, subject: &Subject) -> Value {
         "list_locks" => about(json!({ "limit": 5, "after": "0" })),
         "claim_sentinel" => about(json!({ "name": "new", "scope": "eu", "every": "1h" })),
         "reset_sentinel" => about(json!({ "name": "canary watch", "scope": "eu" })),
+        _ => work_sample(operation, subject),
+    }
+}
+
+/// The same for dispatches: 1 is in Blue's hands, 2 waits and belongs to a group, 3 failed.
+fn work_sample(operation: &Operation, subject: &Subject) -> Value {
+    let about = |request: Value| subject.within(request);
+    let held = |more: Value| {
+        let mut request = json!({ "id": 1, "fence": CLAIM, "expected_revision": 2 });
+        for (name, value) in more.as_object().unwrap() {
+            request[name] = value.clone();
+        }
+        request
+    };
+    match operation.name {
+        "create_dispatch" => about(json!({
+            "run": 1, "agent_kind": "coder", "prompt": "p", "deadline": "1h", "depends_on": [1],
+            "priority": 5, "group": "g",
+        })),
+        "list_dispatches" => about(json!({
+            "run": 1, "state": "spawned", "agent_kind": "coder", "group": "g",
+            "claimed_by": subject.agent, "limit": 5, "after": "0",
+        })),
+        "get_dispatch" | "retry_dispatch" => json!({
+            "id": if operation.name == "get_dispatch" { 1 } else { 3 },
+        }),
+        "group_outcome" => about(json!({ "group": "canary group" })),
+        "claim_dispatch" => about(json!({
+            "agent_kinds": ["canary tester"], "lease": "5m", "wait": "10ms",
+        })),
+        "start_dispatch" => held(json!({})),
+        "extend_dispatch" => held(json!({ "lease": "24h" })),
+        "report_dispatch" => held(json!({ "tokens": 5, "progress": "p" })),
+        "finish_dispatch" => held(json!({
+            "outcome": "completed", "verdict": "pass", "summary": "s", "result": { "k": 1 },
+        })),
+        "cancel_dispatch" => json!({ "id": 2, "reason": "r", "expected_revision": 1 }),
         other => run_sample(operation, subject)
             .unwrap_or_else(|| panic!("`{other}` needs a sample here")),
     }
@@ -199,7 +236,8 @@ pub(crate) fn wrong_for(operation: &Operation, field: &str) -> Vec<Value> {
             _,
             "name" | "program" | "model" | "capability" | "status" | "focus" | "topic" | "scope",
         ) => no_line(128),
-        (_, "agent") => wrong_agents(),
+        (_, "agent" | "claimed_by") => [no_line(64), look_alikes()].concat(),
+        (_, "agent_kind" | "group") => no_line(128),
         (_, "task" | "reason") => no_prose(4_096),
         (_, "capabilities") => {
             let many: Vec<_> = (0..33).map(|n| n.to_string()).collect();
@@ -233,20 +271,17 @@ pub(crate) fn wrong_for(operation: &Operation, field: &str) -> Vec<Value> {
         (_, "id" | "thread" | "reply_to") => {
             vec![json!(0), json!(-1), json!("1"), json!(1.5), json!(1e30)]
         }
-        (_, "grace" | "active_within" | "older_than" | "wait" | "ttl" | "eta" | "every") => {
-            wrong_span(field)
-        }
+        (
+            _,
+            "grace" | "active_within" | "older_than" | "wait" | "ttl" | "eta" | "every" | "lease"
+            | "deadline",
+        ) => wrong_span(field),
         (_, word) => wrong_word(word).unwrap_or_else(|| wrong_mail(field)),
     }
 }
 
-/// Values that the name or number of an agent refuses.
-pub(super) fn wrong_agents() -> Vec<Value> {
-    [no_line(64), look_alikes()].concat()
-}
-
 /// Values that a length of time refuses: some are too long for one field alone.
-pub(super) fn wrong_span(field: &str) -> Vec<Value> {
+fn wrong_span(field: &str) -> Vec<Value> {
     let too_long = match field {
         "grace" => "200h",
         "wait" => "61s",
@@ -275,6 +310,8 @@ fn wrong_word(field: &str) -> Option<Vec<Value>> {
         "answer" => "Approve",
         "mode" => "Shared",
         "state" => "All",
+        "outcome" => "Completed",
+        "verdict" => "Pass",
         "exclusive" | "include_own" | "if_not_conflict" | "case_insensitive" | "ack_required"
         | "unread" | "ack_pending" => "true",
         _ => return None,
@@ -357,6 +394,31 @@ fn wrong_mail(field: &str) -> Vec<Value> {
         "from_time" | "until_time" => ["", "tomorrow", "2100-13-01T00:00:00Z"]
             .map(Value::from)
             .into(),
+        _ => wrong_work(field),
+    }
+}
+
+/// Values that the fields of dispatches and a search refuse.
+fn wrong_work(field: &str) -> Vec<Value> {
+    let blank = || vec![json!(""), json!(" \n")];
+    match field {
+        "prompt" => [no_prose(256 * 1_024), blank()].concat(),
+        "summary" => [no_prose(4_096), blank()].concat(),
+        "progress" => no_line(512),
+        "priority" => vec![json!(1_001), json!(-1_001), json!("5"), json!(1.5)],
+        "tokens" => vec![json!(-1), json!("5"), json!(1.5), json!(1e30)],
+        "result" => vec![json!("x".repeat(256 * 1_024)), json!(["a\0b"])],
+        "depends_on" => {
+            let items = [json!(0), json!(-1), json!("1"), json!(1.5), json!(999)];
+            let items = items.into_iter().map(|item| json!([item]));
+            items.chain([json!(1), json!(vec![1; 65])]).collect()
+        }
+        "agent_kinds" => {
+            let many: Vec<_> = (0..33).map(|n| n.to_string()).collect();
+            let items = [json!(1), json!("a\0"), json!(""), json!("a\nb")];
+            let items = items.into_iter().map(|item| json!([item]));
+            items.chain([json!("c"), json!([]), json!(many)]).collect()
+        }
         "query" => [json!(1), json!(""), json!(" "), json!("-word"), json!("\"")].into(),
         other => panic!("`{other}` needs wrong values here"),
     }
