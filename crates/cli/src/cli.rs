@@ -12,9 +12,11 @@ use crate::commands::{
     completions::Completions,
     config::ConfigCommand,
     contact::ContactCommand,
+    dispatch::DispatchCommand,
     doctor::Doctor,
     export::Export,
     fleet,
+    gate::GateCommand,
     guard::GuardCommand,
     health::Health,
     hook::HookCommand,
@@ -26,11 +28,13 @@ use crate::commands::{
     man::Man,
     mcp::Mcp,
     migrate::Migrate,
+    portfolio::PortfolioCommand,
     project::ProjectCommand,
     release::Release,
     renew::Renew,
     reserve::Reserve,
     restore::Restore,
+    run::RunCommand,
     search::Search,
     sentinel::SentinelCommand,
     serve::Serve,
@@ -101,6 +105,18 @@ enum Command {
     /// Sentinels: what is to be done once per interval.
     #[command(subcommand)]
     Sentinel(SentinelCommand),
+    /// Runs: work that moves through phases on evidence.
+    #[command(subcommand)]
+    Run(RunCommand),
+    /// Gates: what must be so before a run leaves a phase.
+    #[command(subcommand)]
+    Gate(GateCommand),
+    /// Dispatches: work that is handed out, claimed and settled.
+    #[command(subcommand)]
+    Dispatch(DispatchCommand),
+    /// Portfolios: runs with parts, and runs that wait for each other.
+    #[command(subcommand)]
+    Portfolio(PortfolioCommand),
     /// Contacts: who may write to whom.
     #[command(subcommand)]
     Contact(ContactCommand),
@@ -187,6 +203,10 @@ impl Cli {
             Command::AnswerRelease(answer) => answer.run(&context()?),
             Command::Lock(lock) => lock.run(&context()?),
             Command::Sentinel(sentinel) => sentinel.run(&context()?),
+            Command::Run(run) => run.run(&context()?),
+            Command::Gate(gate) => gate.run(&context()?),
+            Command::Dispatch(dispatch) => dispatch.run(&context()?),
+            Command::Portfolio(portfolio) => portfolio.run(&context()?),
             Command::Contact(contact) => contact.run(&context()?),
             // Its answer is its own, and so are its exit codes.
             Command::Hook(_) => return Ok(None),

@@ -14,7 +14,7 @@ use crate::cli::Cli;
 use crate::failure::Failure;
 use crate::globals::{Globals, variable};
 use crate::hook::Verdict;
-use crate::show::{Look, Shown, harmless, harmless_json, leases};
+use crate::show::{Look, Shown, gates, harmless, harmless_json, leases};
 
 /// Exit code of a wrong command line.
 const USAGE: u8 = 3;
@@ -89,6 +89,9 @@ fn complain(form: Form, body: &Value) {
     let _ = writeln!(stderr, "{RED}error:{RED:#} {message}");
     if let Some(holders) = leases::holders(body) {
         let _ = writeln!(stderr, "{holders}");
+    }
+    if let Some(checks) = gates::refused(body) {
+        let _ = writeln!(stderr, "{checks}");
     }
     if !hint.is_empty() {
         let _ = writeln!(stderr, "{CYAN}hint:{CYAN:#} {hint}");

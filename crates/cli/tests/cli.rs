@@ -9,6 +9,8 @@
 mod archive;
 #[path = "suite/commands.rs"]
 mod commands;
+#[path = "suite/dispatches.rs"]
+mod dispatches;
 #[path = "suite/doors.rs"]
 mod doors;
 #[path = "suite/guard.rs"]
@@ -35,6 +37,8 @@ mod mcp_client;
 mod mcp_join;
 #[path = "suite/mcp_leases.rs"]
 mod mcp_leases;
+#[path = "suite/mcp_runs.rs"]
+mod mcp_runs;
 #[path = "suite/moving.rs"]
 mod moving;
 #[path = "suite/output.rs"]
@@ -45,6 +49,8 @@ mod place;
 mod post;
 #[path = "suite/repository.rs"]
 mod repository;
+#[path = "suite/runs.rs"]
+mod runs;
 #[path = "suite/settings.rs"]
 mod settings;
 

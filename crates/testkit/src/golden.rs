@@ -3,6 +3,8 @@
 //! A golden log is a log and the rows its version projected from it. Today's program must bring
 //! both to the same state: the rows by migration, the log by replay.
 
+mod runs;
+
 use std::collections::BTreeMap;
 
 use comity_domain::token::{from_hex, to_hex};
@@ -78,6 +80,15 @@ impl Golden {
             "recipient",
             "thread_member",
             "message_attachment",
+            "run",
+            "run_skip",
+            "run_agent",
+            "run_link",
+            "artifact",
+            "dispatch",
+            "dispatch_dependency",
+            "verdict",
+            "approval",
             "reservation",
             "release_request",
             "sentinel",
@@ -252,6 +263,7 @@ pub fn scenario(kit: &Kit) {
     );
     let (red, gray) = mail(kit);
     leases(kit, &red, &gray);
+    runs::runs(kit, &red);
     let blue = authenticated(kit, "rotate_token", json!({ "agent": 1 }));
     self::call(kit, &blue, "reserve_files", json!({ "paths": ["last"] }));
     call("revoke_token", json!({ "id": 1 }));
@@ -405,6 +417,16 @@ const HELLO: &str = "2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938
 
 /// Calls an operation as somebody, and lets some time pass.
 fn call(kit: &Kit, who: &Actor, name: &str, request: serde_json::Value) -> operation::Outcome {
+    called(kit, who, name, request).unwrap_or_else(|error| panic!("{name}: {error}"))
+}
+
+/// Does the same, whatever comes of it.
+fn called(
+    kit: &Kit,
+    who: &Actor,
+    name: &str,
+    request: serde_json::Value,
+) -> Result<operation::Outcome, Error> {
     let operation = operation::find(name).expect("an operation");
     let correlation = Correlation::parse("golden \"é\"").expect("a correlation");
     let caller = Caller::from(who.clone()).with_correlation(correlation);
@@ -412,7 +434,7 @@ fn call(kit: &Kit, who: &Actor, name: &str, request: serde_json::Value) -> opera
     let runtime = tokio::runtime::Builder::new_current_thread().build();
     let outcome = runtime.expect("a runtime").block_on(answer);
     kit.clock.advance_us(1_234_567);
-    outcome.unwrap_or_else(|error| panic!("{name}: {error}"))
+    outcome
 }
 
 /// Asks for the whole database.

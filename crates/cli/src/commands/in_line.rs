@@ -19,6 +19,16 @@ pub(crate) fn insist(
     patience: Option<Span>,
     attempt: impl Fn(&Session<'_>, Option<Span>) -> Result<Value, Failure>,
 ) -> Result<Value, Failure> {
+    until(context, patience, |_| true, attempt)
+}
+
+/// Does the same until an answer is good enough.
+pub(crate) fn until(
+    context: &Context<'_>,
+    patience: Option<Span>,
+    is_enough: impl Fn(&Value) -> bool,
+    attempt: impl Fn(&Session<'_>, Option<Span>) -> Result<Value, Failure>,
+) -> Result<Value, Failure> {
     let Some(patience) = patience else {
         return attempt(&context.session()?, None);
     };
@@ -38,6 +48,7 @@ pub(crate) fn insist(
         let is_over = || started.elapsed() >= patience;
         match attempt(&session, Some(step)) {
             Err(failure) if is_passing(context, &failure) && !is_over() => {}
+            Ok(answer) if !is_enough(&answer) && !is_over() => {}
             done => return done,
         }
     }

@@ -1,7 +1,7 @@
 //! `comity lock`.
 
 use clap::{Args, Subcommand};
-use comity_domain::{Seq, Span, Ttl};
+use comity_domain::{RunId, Seq, Span, Ttl};
 use comity_kernel::lock::{AcquireLock, ListLocks, Name, ReleaseLock, RenewLock};
 use comity_kernel::reservation::Reason;
 use comity_kernel::{Command as _, Query as _};
@@ -42,6 +42,9 @@ pub(crate) struct Acquire {
     /// Why, for whoever wants the same.
     #[arg(long, value_parser = text::<Reason>)]
     reason: Option<Reason>,
+    /// The run it is for: the lock ends with it.
+    #[arg(id = "of", long = "run", value_name = "RUN", value_parser = json::<RunId>)]
+    run: Option<RunId>,
     /// How long to wait for its holder to let go, at most `60s`.
     #[arg(long, value_name = "TIME", value_parser = text::<Span>)]
     wait: Option<Span>,
@@ -95,6 +98,7 @@ impl Acquire {
                 name: self.name.clone(),
                 ttl: self.ttl,
                 reason: self.reason.clone(),
+                run: self.run,
                 wait,
             };
             session.call(AcquireLock::NAME, &request)

@@ -3,14 +3,14 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use comity_domain::{LeaseMode, Pattern, Span, Ttl};
+use comity_domain::{LeaseMode, Pattern, RunId, Span, Ttl};
 use comity_kernel::reservation::{Reason, ReserveFiles};
 use comity_kernel::{Command as _, Error};
 
 use super::in_line;
 use crate::failure::Failure;
 use crate::ground::Ground;
-use crate::parse::text;
+use crate::parse::{json, text};
 use crate::session::Context;
 use crate::show::{Shown, View, leases};
 
@@ -37,6 +37,9 @@ pub(crate) struct Reserve {
     /// Why, for whoever wants the same.
     #[arg(long, value_parser = text::<Reason>)]
     reason: Option<Reason>,
+    /// The run it is for: the leases end with it.
+    #[arg(id = "of", long = "run", value_name = "RUN", value_parser = json::<RunId>)]
+    run: Option<RunId>,
     /// How long to wait for others to let go, at most `60s`.
     #[arg(long, value_name = "TIME", value_parser = text::<Span>)]
     wait: Option<Span>,
@@ -69,6 +72,7 @@ impl Reserve {
             mode: self.shared.then_some(LeaseMode::Shared),
             ttl: self.ttl,
             reason: self.reason.clone(),
+            run: self.run,
             wait: None,
             // What existing clients send over HTTP says nothing that is not said above.
             path_pattern: None,

@@ -1,13 +1,19 @@
-//! What people see: tables, entities, messages, leases, the archive, times, and text that cannot harm a terminal.
+//! What people see: tables, entities, messages, leases, runs, the archive, times, and text that cannot harm a terminal.
 
 mod ago;
 pub(crate) mod archive;
 mod conversation;
+pub(crate) mod dispatches;
+pub(crate) mod evidence;
 mod field;
+pub(crate) mod gates;
 mod harmless;
 pub(crate) mod leases;
 mod letter;
 pub(crate) mod listing;
+pub(crate) mod portfolios;
+pub(crate) mod runs;
+pub(crate) mod timeline;
 mod view;
 mod words;
 

@@ -9,12 +9,16 @@ use super::harmless::harmless;
 /// The body line by line, indented; where it was not asked for, its beginning.
 pub(super) fn words(message: &Value) -> Vec<String> {
     let text = |name| message.get(name).and_then(Value::as_str);
-    let body = text("body").or_else(|| text("preview")).unwrap_or_default();
+    set_in(text("body").or_else(|| text("preview")).unwrap_or_default())
+}
+
+/// A text line by line, indented.
+pub(super) fn set_in(text: &str) -> Vec<String> {
     let line = |line: &str| {
         let line = line.replace('\t', "    ");
         format!("  {}", harmless(&line)).trim_end().to_owned()
     };
-    body.trim_end().lines().map(line).collect()
+    text.trim_end().lines().map(line).collect()
 }
 
 /// What a message carries, a line for each.

@@ -88,6 +88,9 @@ fn is_open(
 }
 
 /// Returns the first of a kind by rank. What should have timed out is not among them.
+///
+/// The back-off is read from the dispatch itself, so that no other index than that of the rank can
+/// seem to be of use.
 fn first(
     read: &mut impl Read,
     project: ProjectId,
@@ -97,7 +100,7 @@ fn first(
     read.rows(
         "select q.dispatch_id, q.run_id, q.priority
          from dispatch_queue q join dispatch d on d.id = q.dispatch_id
-         where q.project_id = ?1 and q.agent_kind = ?2 and q.not_before_lease_us <= ?3
+         where q.project_id = ?1 and q.agent_kind = ?2 and d.not_before_lease_us <= ?3
              and (d.deadline_lease_us is null or d.deadline_lease_us > ?3)
          order by q.priority desc, q.dispatch_id limit cast(?4 as bigint)",
         params![project, kind, now, FIRST_CANDIDATES],
@@ -133,7 +136,7 @@ fn first_of_run(
         "select q.dispatch_id, q.run_id, q.priority
          from dispatch_queue q join dispatch d on d.id = q.dispatch_id
          where q.project_id = ?1 and q.agent_kind = ?2 and q.run_id = ?3
-             and q.not_before_lease_us <= ?4
+             and d.not_before_lease_us <= ?4
              and (d.deadline_lease_us is null or d.deadline_lease_us > ?4)
          order by q.priority desc, q.dispatch_id limit 1",
         params![project, kind, run, now],

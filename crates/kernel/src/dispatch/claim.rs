@@ -54,8 +54,8 @@ impl Command for ClaimDispatch {
 
     fn decide(&self, tx: &mut WriteTx<'_, '_>) -> Result<ClaimedDispatch, Stop> {
         let actor = tx.actor().clone();
-        must_be_some(&self.agent_kinds)?;
         let project = project_table::resolve(tx, &actor, self.project.as_ref())?;
+        must_be_some(&self.agent_kinds)?;
         due::write_down(tx, Some(project.id))?;
         let claimant = holder(&actor);
         if let Some(agent) = claimant

@@ -47,28 +47,28 @@ impl Command for ReportDispatch {
     type Answer = ReportedDispatch;
 
     fn decide(&self, tx: &mut WriteTx<'_, '_>) -> Result<ReportedDispatch, Stop> {
-        if self.tokens.is_none() && self.progress.is_none() {
-            return Err(Error::invalid("progress", "must be given, or `tokens`").into());
-        }
         let knows = Knows {
             fence: self.fence,
             expected_revision: self.expected_revision,
         };
         let dispatch = in_hand(tx, self.id, knows)?;
-        let so_far = dispatch.shown.tokens;
-        let tokens = self.tokens.unwrap_or(so_far);
-        if !(so_far..=TOKENS_MAX).contains(&tokens) {
-            let rule = format!("must be between {so_far}, the number so_far, and {TOKENS_MAX}");
+        if self.tokens.is_none() && self.progress.is_none() {
+            return Err(Error::invalid("progress", "must be given, or `tokens`").into());
+        }
+        let used = dispatch.shown.tokens;
+        let tokens = self.tokens.unwrap_or(used);
+        if !(used..=TOKENS_MAX).contains(&tokens) {
+            let rule = format!("must be between {used}, the number known, and {TOKENS_MAX}");
             return Err(Error::invalid("tokens", rule).into());
         }
         let dispatch = begin(tx, dispatch)?;
         let before = &dispatch.shown.progress;
         let progress = self.progress.as_deref().unwrap_or(before);
-        if tokens != so_far || progress != before {
+        if tokens != used || progress != before {
             tx.emit(DispatchReported {
                 which: dispatch.which(),
                 tokens,
-                tokens_added: tokens - so_far,
+                tokens_added: tokens - used,
                 progress: progress.to_owned(),
             })?;
         }

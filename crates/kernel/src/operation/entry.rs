@@ -1,4 +1,4 @@
-//! How an operation is entered into the registry.
+//! How an entry of the registry is written.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -13,8 +13,10 @@ use crate::command::Command;
 use crate::kernel::Kernel;
 use crate::line::Patient;
 use crate::query::{Query, Waiting};
+use Effect::Reads;
+use NoTool::{Lean, Person};
 
-/// Names a method and a path.
+/// Names a method, a path, and the fields that its variable parts fill.
 pub(super) const fn route(
     method: Method,
     path: &'static str,
@@ -27,7 +29,7 @@ pub(super) const fn route(
     }
 }
 
-/// Lists a command.
+/// Enters a command.
 pub(super) const fn command<C>(effect: Effect) -> Operation
 where
     C: Command<Answer: JsonSchema> + DeserializeOwned + JsonSchema,
@@ -37,7 +39,7 @@ where
         who: C::WHO,
         effect,
         routes: &[],
-        tool: Tool::None(NoTool::Lean),
+        tool: Tool::None(Lean),
         commands: &[],
         pace: Pace::Quick,
         bytes: Bytes::None,
@@ -46,7 +48,7 @@ where
     }
 }
 
-/// Lists a command whose caller may wait.
+/// Enters a command that waits for what it wants.
 pub(super) const fn patient<C>(effect: Effect) -> Operation
 where
     C: Patient + Command<Answer: JsonSchema> + DeserializeOwned + JsonSchema,
@@ -58,7 +60,7 @@ where
     }
 }
 
-/// Lists a query.
+/// Enters a query.
 pub(super) const fn query<Q>() -> Operation
 where
     Q: Query<Answer: Serialize + JsonSchema> + DeserializeOwned + JsonSchema,
@@ -66,9 +68,9 @@ where
     Operation {
         name: Q::NAME,
         who: Q::WHO,
-        effect: Effect::Reads,
+        effect: Reads,
         routes: &[],
-        tool: Tool::None(NoTool::Lean),
+        tool: Tool::None(Lean),
         commands: &[],
         pace: Pace::Quick,
         bytes: Bytes::None,
@@ -77,7 +79,7 @@ where
     }
 }
 
-/// Lists a query whose asker may wait.
+/// Enters a query that waits for something new.
 pub(super) const fn waiting<Q>() -> Operation
 where
     Q: Waiting<Answer: Serialize + JsonSchema> + Clone + Sync + DeserializeOwned + JsonSchema,
@@ -89,7 +91,7 @@ where
     }
 }
 
-/// Lists an operation that whoever writes the archive answers.
+/// Enters an operation that whoever writes the archive answers.
 pub(super) const fn archivist<Request: JsonSchema, Answer: JsonSchema>(
     name: &'static str,
     effect: Effect,
@@ -100,7 +102,7 @@ pub(super) const fn archivist<Request: JsonSchema, Answer: JsonSchema>(
         who: &[Party::Operator],
         effect,
         routes: &[],
-        tool: Tool::None(NoTool::Person),
+        tool: Tool::None(Person),
         commands: &[],
         pace: Pace::Long,
         bytes: Bytes::None,

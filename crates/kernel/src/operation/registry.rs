@@ -291,7 +291,7 @@ pub const OPERATIONS: &[Operation] = &[
     query::<RunAt>()
         .http(&[route(Get, "/api/runs/{id}/at/{seq}", &["run", "seq"])])
         .mcp(Tool::None(Lean))
-        .cli(&["run status"]),
+        .cli(&["run status --at"]),
     command::<AdvanceRun>(Adds)
         .http(&[route(Post, "/api/runs/{id}/advance", &["run"])])
         .mcp(Named("advance_run", Profile::Orchestrate))

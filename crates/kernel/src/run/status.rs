@@ -68,7 +68,7 @@ impl Query for GetRunStatus {
     fn run(&self, actor: &Actor, snapshot: &mut Snapshot<'_>) -> Result<RunStatus, Error> {
         let run = table::visible(snapshot, actor, self.run)?;
         match self.at {
-            Some(at) => then(snapshot, &run, at),
+            Some(at) => then(snapshot, &run, "at", at),
             None => now(snapshot, run),
         }
     }
@@ -81,7 +81,7 @@ impl Query for RunAt {
 
     fn run(&self, actor: &Actor, snapshot: &mut Snapshot<'_>) -> Result<RunStatus, Error> {
         let run = table::visible(snapshot, actor, self.run)?;
-        then(snapshot, &run, self.seq)
+        then(snapshot, &run, "seq", self.seq)
     }
 }
 
@@ -106,11 +106,11 @@ pub(super) fn now(read: &mut impl Read, run: Run) -> Result<RunStatus, Error> {
     })
 }
 
-/// Tells how a run stood, from its events alone.
-fn then(read: &mut impl Read, run: &Run, at: Seq) -> Result<RunStatus, Error> {
+/// Tells how a run stood, from its events alone; `field` is where the caller said when.
+fn then(read: &mut impl Read, run: &Run, field: &'static str, at: Seq) -> Result<RunStatus, Error> {
     if at > read.head() {
         let rule = format!("must be at most {}, the end of the log", read.head());
-        return Err(Error::invalid("at", rule));
+        return Err(Error::invalid(field, rule));
     }
     let found = past(read, run, at)?;
     let Some(was) = found else {

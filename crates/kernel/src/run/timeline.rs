@@ -1,6 +1,6 @@
 //! Tells what happened to a run, decision by decision.
 
-use comity_domain::{RunId, Seq, Timestamp};
+use comity_domain::{AgentId, RunId, Seq, Timestamp};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -8,11 +8,12 @@ use serde_json::Value;
 use super::table;
 use super::tell::tell;
 use crate::actor::{Actor, Party};
+use crate::agent::table as agent_table;
 use crate::error::Error;
 use crate::log::{Event, Recorded, table as log_table};
 use crate::page::{After, Limit, Page};
 use crate::query::Query;
-use crate::tx::{Read as _, Snapshot};
+use crate::tx::{Read, Snapshot};
 
 /// Tells what happened to a run, oldest first: every decision with its evidence.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
@@ -37,8 +38,10 @@ pub struct Happened {
     pub at: Timestamp,
     /// The kind of event.
     pub kind: String,
-    /// Who did it.
+    /// Who did it, as the log names them.
     pub actor: String,
+    /// The same by name: an agent's, `operator` or `system`.
+    pub who: String,
     /// The same in a sentence.
     pub text: String,
     /// All of it.
@@ -56,7 +59,8 @@ impl Query for RunTimeline {
         let read = |after: i64, limit: i64| {
             let since = Seq::new(after);
             let page = log_table::of_run(snapshot, run.id, since, until, limit)?;
-            page.into_iter().map(happened).collect()
+            let one = |recorded| happened(snapshot, recorded);
+            page.into_iter().map(one).collect()
         };
         let bytes = |one: &Happened| one.payload.to_string().len();
         let key = |one: &Happened| one.seq.get();
@@ -64,7 +68,7 @@ impl Query for RunTimeline {
     }
 }
 
-fn happened(recorded: Recorded) -> Result<Happened, Error> {
+fn happened(read: &mut impl Read, recorded: Recorded) -> Result<Happened, Error> {
     let payload = recorded.payload.as_deref().unwrap_or("null");
     let event = Event::read(&recorded.kind, recorded.v, payload).and_then(Result::ok);
     Ok(Happened {
@@ -73,6 +77,18 @@ fn happened(recorded: Recorded) -> Result<Happened, Error> {
         seq: recorded.seq,
         at: recorded.at,
         kind: recorded.kind,
+        who: who(read, &recorded.actor)?,
         actor: recorded.actor,
     })
+}
+
+/// Returns the name of whoever the log names.
+fn who(read: &mut impl Read, actor: &str) -> Result<String, Error> {
+    let (word, number) = actor.split_once(':').unwrap_or((actor, ""));
+    let id = number.parse().ok().filter(|_| word == "agent");
+    let agent = match id {
+        Some(id) => agent_table::by_id(read, AgentId::new(id))?,
+        None => None,
+    };
+    Ok(agent.map_or_else(|| word.to_owned(), |agent| agent.name))
 }

@@ -9,6 +9,7 @@ use comity_testkit::{Engine, Kit, both_engines};
 use serde_json::{Value, json};
 
 use crate::archive::archive_of;
+use crate::runs::runs_of_each;
 use crate::town::{Belongings, Held, Town};
 
 /// A town whose kernel has a place for copies on either engine, and an archive.
@@ -83,7 +84,8 @@ fn one_of_each(town: &Town) -> Vec<(&'static str, String, Value)> {
     .map(|(name, request, body)| (name, line(request), body));
     let (mail, leases) = (mail_of_each(&blues), leases_of_each(&blues));
     let calls = spine.into_iter().chain(mail).chain(leases);
-    calls.chain(end).collect()
+    let calls = calls.chain(work_of_each(&blues));
+    calls.chain(runs_of_each(&blues.part)).chain(end).collect()
 }
 
 /// The same of mail: about what Blue has, and what the operator sends to itself and Blue.
@@ -198,6 +200,69 @@ fn names_of_each() -> Vec<(&'static str, &'static str, Value)> {
         ),
         ("reset_sentinel", reset, none()),
     ]
+}
+
+/// Of dispatches: the operator takes what Blue has in hand from step to step.
+fn work_of_each(blues: &Belongings) -> Vec<(&'static str, String, Value)> {
+    let (none, known) = (
+        json!({}),
+        |revision: i64| json!({ "expected_revision": revision }),
+    );
+    let wish = json!({ "project": "web", "agent_kind": "coder", "prompt": "p" });
+    let longer = json!({ "expected_revision": 3, "lease": "24h" });
+    let report = json!({ "expected_revision": 4, "tokens": 5 });
+    let end = json!({ "expected_revision": 5, "outcome": "failed", "result": [1] });
+    let claim = json!({ "project": "web", "agent_kinds": ["coder"], "wait": "1ms" });
+    let calls = [
+        ("create_dispatch", "POST /api/dispatches", wish),
+        (
+            "cancel_dispatch",
+            "POST /api/dispatches/{made}/cancel",
+            known(1),
+        ),
+        (
+            "start_dispatch",
+            "POST /api/dispatches/{held}/start",
+            known(2),
+        ),
+        (
+            "extend_dispatch",
+            "POST /api/dispatches/{held}/extend",
+            longer,
+        ),
+        (
+            "report_dispatch",
+            "POST /api/dispatches/{held}/report",
+            report,
+        ),
+        ("finish_dispatch", "POST /api/dispatches/{held}/finish", end),
+        (
+            "retry_dispatch",
+            "POST /api/dispatches/{held}/retry",
+            none.clone(),
+        ),
+        (
+            "list_dispatches",
+            "GET /api/dispatches?project=web&state=failed",
+            none.clone(),
+        ),
+        ("get_dispatch", "GET /api/dispatches/{held}", none.clone()),
+        (
+            "group_outcome",
+            "GET /api/dispatch-groups/night?project=web",
+            none,
+        ),
+        ("claim_dispatch", "POST /api/dispatches/claim", claim),
+    ];
+    let filled = |(name, line, body): (_, &str, _)| {
+        let line = line.replace("{held}", &blues.dispatch.to_string());
+        (
+            name,
+            line.replace("{made}", &(blues.dispatch + 1).to_string()),
+            body,
+        )
+    };
+    calls.map(filled).into()
 }
 
 /// Makes a call as the operator, or as an agent where operators have no business.

@@ -15,6 +15,7 @@ mod origins;
 mod pages;
 mod rates;
 mod rights;
+mod runs;
 mod secrets;
 mod stop;
 mod strangers;

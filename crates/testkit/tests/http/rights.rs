@@ -128,6 +128,9 @@ both_engines! {
             let (field, claims, refusal) = claims(&town, &reds, operation);
             for claim in claims {
                 let mut fields = required(operation);
+                if let Some(run) = fields.get_mut("run") {
+                    *run = json!(reds.part.run);
+                }
                 fields.insert(field.to_owned(), claim);
                 let answer = town.call(fill(operation, route, &fields), &town.blue.token);
                 let refusal = (refusal.0, refusal.1.to_owned());
@@ -135,7 +138,7 @@ both_engines! {
             }
             tried.push(operation.name);
         }
-        assert!(tried.len() >= 18, "{tried:?}");
+        assert!(tried.len() >= 24, "{tried:?}");
         assert_eq!(agent(&town, &town.red)["revision"], 1);
         let inbox = town.served.get("/api/inbox/Red", &town.red.token).json();
         let [_asked_for, letter] = inbox["items"].as_array().unwrap().as_slice() else {
@@ -163,7 +166,7 @@ fn claims(
     match operation.name {
         "register_agent" => ("name", names, forbidden),
         "heartbeat" | "update_agent" | "rotate_token" | "retire_agent" | "inbox" | "threads"
-        | "search" => {
+        | "search" | "add_run_agent" | "finish_run_agent" => {
             let claims = [names, vec![json!(town.red.id)]].concat();
             ("agent", claims, forbidden)
         }
@@ -174,6 +177,9 @@ fn claims(
         "answer_contact" => ("id", vec![json!(reds.contact)], not_found),
         "renew" | "release" => ("ids", vec![json!([reds.lease])], (403, "not_holder")),
         "answer_release" => ("id", vec![json!(reds.request)], (403, "not_holder")),
+        "start_dispatch" | "extend_dispatch" | "report_dispatch" | "finish_dispatch" => {
+            ("id", vec![json!(reds.dispatch)], (403, "not_holder"))
+        }
         // No field of these says who calls, and none is taken for one that does.
         "request_contact" => ("sender", names, (422, "invalid")),
         "list_contacts" | "request_release" => ("agent", names, (422, "invalid")),
@@ -216,9 +222,18 @@ fn neither_by_id_nor_by_name(
             "answer_contact" => greens.contact,
             "answer_release" => greens.request,
             "request_release" | "force_release" | "get_reservation" => greens.lease,
+            name if name.ends_with("_dispatch") => greens.dispatch,
             _ => greens.message,
         };
         tries.push(vec![("id", json!(thing))]);
+    }
+    // Elsewhere a run is what something is to belong to, or what a list is about.
+    if route.fields.contains(&"run") {
+        tries.push(vec![("run", json!(greens.part.run))]);
+        if has("artifact") {
+            let claims = [("run", greens.part.run), ("artifact", greens.part.artifact)];
+            tries.push(claims.map(|(name, id)| (name, json!(id))).into());
+        }
     }
     if has("ids") {
         let thing = match operation.name {

@@ -60,6 +60,22 @@ pub(crate) struct Belongings {
     pub(crate) others_lease: i64,
     /// The request for its lease.
     pub(crate) request: i64,
+    /// Work in its hands, of revision 2.
+    pub(crate) dispatch: i64,
+    /// A run of its project, in its second phase of four, to which it added an artifact.
+    pub(crate) part: Part,
+}
+
+/// What an agent has to do with a run.
+pub(crate) struct Part {
+    /// The run.
+    pub(crate) run: i64,
+    /// The run's revision.
+    pub(crate) revision: i64,
+    /// A place in the log at which it stood so.
+    pub(crate) seq: i64,
+    /// What the agent added.
+    pub(crate) artifact: i64,
 }
 
 impl Town {
@@ -128,13 +144,26 @@ impl Town {
         let (lease, others_lease) = (reserve(&owner, of.id), reserve(&writer, from.id));
         let wish = json!({ "id": lease, "reason": "the plan of many words" });
         let wished = call(&writer, "request_release", wish);
+        let operator = &Actor::OPERATOR;
+        let agent = call(operator, "get_agent", json!({ "agent": of.id }));
+        let kind = format!("kind of {}", of.id);
+        let work = json!({
+            "project": agent["agent"]["project"], "agent_kind": kind,
+            "prompt": "the plan of many words", "group": "night",
+        });
+        call(operator, "create_dispatch", work);
+        let claim = json!({ "agent_kinds": [kind], "lease": "24h" });
+        let claimed = call(&owner, "claim_dispatch", claim);
+        let part = Part::of(kit, &owner, &agent["agent"]["project"]);
         Belongings {
+            part,
             message: sent["message"]["id"].as_i64().unwrap(),
             contact: asked["contact"]["id"].as_i64().unwrap(),
             sha256: sha256.to_owned(),
             lease,
             others_lease,
             request: wished["release_request"]["id"].as_i64().unwrap(),
+            dispatch: claimed["dispatch"]["id"].as_i64().unwrap(),
         }
     }
 
@@ -160,6 +189,33 @@ impl Town {
     pub(crate) fn head(&self, line: &str) -> String {
         let (addr, token) = (self.served.addr(), &self.operator);
         format!("{line} HTTP/1.1\r\nHost: {addr}\r\nAuthorization: Bearer {token}\r\n")
+    }
+}
+
+impl Part {
+    /// Has the operator make a run in a project, and an agent add an artifact to it.
+    fn of(kit: &Kit, agent: &Actor, project: &Value) -> Self {
+        let call = |who: &Actor, name: &str, request: Value| {
+            let answer = kit.call(who.clone(), name, &request);
+            answer.unwrap_or_else(|error| panic!("{name}: {error}"))
+        };
+        let operator = &Actor::OPERATOR;
+        let run = json!({
+            "project": project, "goal": "the plan of many words", "phases": ["a", "b", "c", "d"],
+            "gates": { "a->b": [], "b->c": [], "c->d": [] },
+        });
+        let run = call(operator, "create_run", run)["run"]["id"].clone();
+        call(operator, "advance_run", json!({ "run": run }));
+        let plan = json!({ "run": run, "phase": "b", "kind": "plan", "path": "the plan of many" });
+        let artifact = call(agent, "add_artifact", plan);
+        let standing = call(operator, "run_status", json!({ "run": run }));
+        let number = |value: &Value| value.as_i64().unwrap();
+        Self {
+            run: number(&run),
+            revision: number(&standing["run"]["revision"]),
+            seq: number(&standing["as_of_seq"]),
+            artifact: number(&artifact["artifact"]["id"]),
+        }
     }
 }
 
@@ -293,10 +349,17 @@ pub(crate) fn required(operation: &Operation) -> Map<String, Value> {
             "program" | "model" => json!("test"),
             "agent" => json!("Nobody"),
             "project" => json!("nowhere"),
-            "id" => json!(999_999),
+            "id" | "run" | "artifact" | "upstream" | "downstream" => json!(999_999),
             "ids" => json!([999_999]),
             "to" => json!(["Nobody"]),
-            "subject" | "body" | "query" | "reason" | "name" => json!("word"),
+            "subject" | "body" | "query" | "reason" | "name" | "agent_kind" | "prompt"
+            | "group" | "goal" | "kind" => json!("word"),
+            "phase" | "to_phase" => json!("a"),
+            "verdict" => json!("pass"),
+            "seq" => json!(1),
+            "agent_kinds" => json!(["word"]),
+            "outcome" => json!("completed"),
+            "expected_revision" => json!(1),
             "answer" if operation.name == "answer_release" => json!("defer"),
             "answer" => json!("approve"),
             "every" => json!("1h"),

@@ -2,6 +2,7 @@
 //!
 //! `COMITY_ROUNDS` says how often the races are run.
 
+mod run_samples;
 mod samples;
 mod world;
 
@@ -138,7 +139,11 @@ both_engines! {
                 }
                 for subject in SPELLINGS {
                     let request = sample_of(party, operation, subject);
-                    let things = ["project", "agent", "id", "ids", "sha256"];
+                    // What is to belong to a run says so in its own words.
+                    let things: &[_] = match operation.name {
+                        "reserve_files" | "acquire_lock" => &["project"],
+                        _ => &["project", "agent", "claimed_by", "id", "ids", "run", "sha256"],
+                    };
                     let names_one = things.iter().any(|thing| request.get(thing).is_some());
                     if !names_one && operation.effect.writes() {
                         // It is about the stranger's own project.

@@ -1,7 +1,7 @@
 //! What a message says and carries, as options.
 
 use std::fs::File;
-use std::io::{IsTerminal as _, Read};
+use std::io::IsTerminal as _;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
@@ -13,6 +13,7 @@ use comity_kernel::{Command as _, Error};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
+use crate::commands::source::{self, bounded, unreadable};
 use crate::failure::Failure;
 use crate::parse::word;
 use crate::session::Session;
@@ -51,18 +52,14 @@ impl Content {
     /// Returns the body from wherever it is.
     pub(super) fn body(&self) -> Result<Body, Error> {
         let text = match (self.body.as_deref(), &self.body_file) {
-            (Some("-"), _) => text_of(std::io::stdin().lock(), "stdin")?,
+            (Some("-"), _) => stdin()?,
             (Some(text), _) => text.to_owned(),
-            (None, Some(path)) => {
-                let file =
-                    File::open(path).map_err(|error| unreadable("--body-file", path, &error))?;
-                text_of(file, "--body-file")?
-            }
+            (None, Some(path)) => source::file("--body-file", path, BODY_BYTES_MAX)?,
             (None, None) if std::io::stdin().is_terminal() => {
                 let rule = "must be given: as text, with `--body-file FILE`, or piped in";
                 return Err(Error::invalid("--body", rule));
             }
-            (None, None) => text_of(std::io::stdin().lock(), "stdin")?,
+            (None, None) => stdin()?,
         };
         Body::parse(text).map_err(|rule| Error::invalid("--body", rule))
     }
@@ -100,27 +97,6 @@ pub(super) fn put(session: &Session<'_>, path: &Path, option: &str) -> Result<Va
     session.call(PutAttachment::NAME, &PutAttachment::new(content))
 }
 
-fn text_of(source: impl Read, option: &str) -> Result<String, Error> {
-    let bytes = bounded(source, BODY_BYTES_MAX);
-    let bytes =
-        bytes.map_err(|error| Error::invalid(option, format!("cannot be read: {error}")))?;
-    if bytes.len() > BODY_BYTES_MAX {
-        let rule = format!("must be at most {BODY_BYTES_MAX} bytes");
-        return Err(Error::invalid(option, rule));
-    }
-    String::from_utf8(bytes).map_err(|_| Error::invalid(option, "must be UTF-8"))
-}
-
-/// Reads one byte more than there may be, to know whether there are more.
-fn bounded(source: impl Read, bytes_max: usize) -> std::io::Result<Vec<u8>> {
-    let mut bytes = Vec::new();
-    source.take(bytes_max as u64 + 1).read_to_end(&mut bytes)?;
-    Ok(bytes)
-}
-
-fn unreadable(option: &str, path: &Path, error: &std::io::Error) -> Error {
-    Error::invalid(
-        option,
-        format!("`{}` cannot be read: {error}", path.display()),
-    )
+fn stdin() -> Result<String, Error> {
+    source::text_of(std::io::stdin().lock(), "stdin", BODY_BYTES_MAX)
 }

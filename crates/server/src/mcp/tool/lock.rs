@@ -1,6 +1,6 @@
 //! `lock` and `unlock`.
 
-use comity_domain::{Seq, Span, Ttl};
+use comity_domain::{RunId, Seq, Span, Ttl};
 use comity_kernel::Error;
 use comity_kernel::lock::Name;
 use comity_kernel::reservation::Reason;
@@ -26,6 +26,9 @@ pub(super) struct Lock {
     /// Why, for whoever wants the same.
     #[serde(default)]
     reason: Option<Reason>,
+    /// The run it is for: the lock ends with it.
+    #[serde(default)]
+    run: Option<RunId>,
     /// Wait for its holder to let go, up to `60s`.
     #[serde(default)]
     wait: Option<Span>,
@@ -41,11 +44,15 @@ impl Own for Lock {
         let Some(fence) = self.fence else {
             return Ok((
                 "acquire_lock",
-                json!({ "name": self.name, "ttl": self.ttl, "reason": self.reason, "wait": self.wait }),
+                json!({
+                    "name": self.name, "ttl": self.ttl, "reason": self.reason, "run": self.run,
+                    "wait": self.wait,
+                }),
             ));
         };
         let given = [
             ("reason", self.reason.is_some()),
+            ("run", self.run.is_some()),
             ("wait", self.wait.is_some()),
         ];
         if let Some((field, _)) = given.into_iter().find(|(_, given)| *given) {

@@ -4,20 +4,29 @@
 //! wrote is set apart as data (S22).
 
 mod acknowledge;
+mod advance;
 mod agents;
 mod ask;
 mod check;
 mod contacts;
+mod create_run;
+mod dispatch;
+mod evidence;
 mod inbox;
 mod lean;
 mod lease;
 mod lock;
+mod portfolio;
 mod release;
 mod reserve;
+mod run;
+mod run_status;
 mod search;
 mod send;
+mod steer;
 mod thread;
 mod untrusted;
+mod work;
 
 use comity_domain::json;
 use comity_kernel::Error;
@@ -61,7 +70,8 @@ impl OwnTool {
 
 /// Shortens a refusal, of whichever tool.
 pub(super) fn refusal(error: Value) -> Value {
-    lease::refusal(error, &Marks::new())
+    let marks = Marks::new();
+    run::refusal(lease::refusal(error, &marks), &marks)
 }
 
 const fn own<T: Own>() -> OwnTool {
@@ -74,7 +84,7 @@ const fn own<T: Own>() -> OwnTool {
 }
 
 /// Every tool with a request of its own.
-const OWN: [OwnTool; 14] = [
+const OWN: [OwnTool; 26] = [
     own::<agents::ListAgents>(),
     own::<send::SendMessage>(),
     own::<inbox::Inbox>(),
@@ -89,6 +99,18 @@ const OWN: [OwnTool; 14] = [
     own::<lock::Unlock>(),
     own::<ask::RequestRelease>(),
     own::<ask::AnswerRelease>(),
+    own::<run_status::RunStatus>(),
+    own::<create_run::CreateRun>(),
+    own::<advance::AdvanceRun>(),
+    own::<advance::CheckGate>(),
+    own::<steer::SteerRun>(),
+    own::<evidence::AddArtifact>(),
+    own::<evidence::RecordVerdict>(),
+    own::<portfolio::PortfolioStatus>(),
+    own::<work::CreateDispatch>(),
+    own::<work::ClaimDispatch>(),
+    own::<work::ReportDispatch>(),
+    own::<work::FinishDispatch>(),
 ];
 
 /// Finds a tool with a request of its own.

@@ -1,6 +1,6 @@
 //! `reserve_files`.
 
-use comity_domain::{LeaseMode, LiteralPath, Pattern, ReservationId, Span, Ttl};
+use comity_domain::{LeaseMode, LiteralPath, Pattern, ReservationId, RunId, Span, Ttl};
 use comity_kernel::Error;
 use comity_kernel::reservation::Reason;
 use schemars::JsonSchema;
@@ -35,6 +35,9 @@ pub(super) struct ReserveFiles {
     /// Why, for whoever wants the same.
     #[serde(default)]
     reason: Option<Reason>,
+    /// The run it is for: they end with it.
+    #[serde(default)]
+    run: Option<RunId>,
     /// Wait for others to let go, up to `60s`.
     #[serde(default)]
     wait: Option<Span>,
@@ -56,6 +59,7 @@ impl Own for ReserveFiles {
             ("patterns", !self.patterns.is_empty()),
             ("mode", self.mode.is_some()),
             ("reason", self.reason.is_some()),
+            ("run", self.run.is_some()),
             ("wait", self.wait.is_some()),
         ];
         if let Some((field, _)) = named.into_iter().find(|(_, given)| *given) {

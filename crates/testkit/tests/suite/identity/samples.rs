@@ -4,11 +4,12 @@ use comity_kernel::actor::Party;
 use comity_kernel::operation::Operation;
 use serde_json::{Value, json};
 
-use super::world::{CONTENT, FENCE, SHA256};
+use super::run_samples::{run_sample, wrong_for_runs};
+use super::world::{CLAIM, CONTENT, FENCE, SHA256};
 
 /// Two agents of the other project as a stranger may name them.
 pub(crate) struct Subject {
-    agent: &'static str,
+    pub(super) agent: &'static str,
     /// Somebody else beside the agent.
     peer: &'static str,
     project: Option<&'static str>,
@@ -33,7 +34,7 @@ impl Subject {
     }
 
     /// Adds the project, if the subject is named with it.
-    fn within(&self, mut request: Value) -> Value {
+    pub(super) fn within(&self, mut request: Value) -> Value {
         if let Some(project) = self.project {
             request["project"] = json!(project);
         }
@@ -130,6 +131,7 @@ fn lease_sample(operation: &Operation, subject: &Subject) -> Value {
         "reserve_files" => about(json!({
             "paths": ["b/c"], "patterns": ["d/**"], "mode": "exclusive", "ttl": "5m", "reason": "r",
             "wait": "10ms", "path_pattern": "e", "exclusive": true, "if_not_conflict": true,
+            "run": 1,
         })),
         "check_files" => about(json!({
             "paths": ["b/c"], "patterns": ["d/**"], "mode": "shared", "include_own": true,
@@ -146,14 +148,52 @@ fn lease_sample(operation: &Operation, subject: &Subject) -> Value {
             "paths": ["b/c"], "leases": [{ "id": 1, "fence": FENCE }],
         })),
         "acquire_lock" => {
-            about(json!({ "name": "new", "ttl": "5m", "reason": "r", "wait": "10ms" }))
+            about(json!({ "name": "new", "ttl": "5m", "reason": "r", "run": 1, "wait": "10ms" }))
         }
         "renew_lock" => about(json!({ "name": "canary port", "ttl": "5m" })),
         "release_lock" => about(json!({ "name": "canary port" })),
         "list_locks" => about(json!({ "limit": 5, "after": "0" })),
         "claim_sentinel" => about(json!({ "name": "new", "scope": "eu", "every": "1h" })),
         "reset_sentinel" => about(json!({ "name": "canary watch", "scope": "eu" })),
-        other => panic!("`{other}` needs a sample here"),
+        _ => work_sample(operation, subject),
+    }
+}
+
+/// The same for dispatches: 1 is in Blue's hands, 2 waits and belongs to a group, 3 failed.
+fn work_sample(operation: &Operation, subject: &Subject) -> Value {
+    let about = |request: Value| subject.within(request);
+    let held = |more: Value| {
+        let mut request = json!({ "id": 1, "fence": CLAIM, "expected_revision": 2 });
+        for (name, value) in more.as_object().unwrap() {
+            request[name] = value.clone();
+        }
+        request
+    };
+    match operation.name {
+        "create_dispatch" => about(json!({
+            "run": 1, "agent_kind": "coder", "prompt": "p", "deadline": "1h", "depends_on": [1],
+            "priority": 5, "group": "g",
+        })),
+        "list_dispatches" => about(json!({
+            "run": 1, "state": "spawned", "agent_kind": "coder", "group": "g",
+            "claimed_by": subject.agent, "limit": 5, "after": "0",
+        })),
+        "get_dispatch" | "retry_dispatch" => json!({
+            "id": if operation.name == "get_dispatch" { 1 } else { 3 },
+        }),
+        "group_outcome" => about(json!({ "group": "canary group" })),
+        "claim_dispatch" => about(json!({
+            "agent_kinds": ["canary tester"], "lease": "5m", "wait": "10ms",
+        })),
+        "start_dispatch" => held(json!({})),
+        "extend_dispatch" => held(json!({ "lease": "24h" })),
+        "report_dispatch" => held(json!({ "tokens": 5, "progress": "p" })),
+        "finish_dispatch" => held(json!({
+            "outcome": "completed", "verdict": "pass", "summary": "s", "result": { "k": 1 },
+        })),
+        "cancel_dispatch" => json!({ "id": 2, "reason": "r", "expected_revision": 1 }),
+        other => run_sample(operation, subject)
+            .unwrap_or_else(|| panic!("`{other}` needs a sample here")),
     }
 }
 
@@ -174,6 +214,9 @@ pub(crate) fn sample_of(party: Party, operation: &Operation, subject: &Subject) 
 
 /// Values that a field must refuse.
 pub(crate) fn wrong_for(operation: &Operation, field: &str) -> Vec<Value> {
+    if let Some(wrong) = wrong_for_runs(operation, field) {
+        return wrong;
+    }
     match (operation.name, field) {
         // A path, which the operator by right of the directory may choose freely.
         ("backup" | "export", "to") => vec![json!(1), json!(true), json!([]), json!("a\0b")],
@@ -191,9 +234,10 @@ pub(crate) fn wrong_for(operation: &Operation, field: &str) -> Vec<Value> {
         (_, "project") => no_line(1_024),
         (
             _,
-            "name" | "program" | "model" | "capability" | "status" | "focus" | "topic" | "scope",
+            "name" | "program" | "model" | "capability" | "status" | "focus" | "topic" | "scope"
+            | "agent_kind" | "group",
         ) => no_line(128),
-        (_, "agent") => [no_line(64), look_alikes()].concat(),
+        (_, "agent" | "claimed_by") => [no_line(64), look_alikes()].concat(),
         (_, "task" | "reason") => no_prose(4_096),
         (_, "capabilities") => {
             let many: Vec<_> = (0..33).map(|n| n.to_string()).collect();
@@ -227,9 +271,11 @@ pub(crate) fn wrong_for(operation: &Operation, field: &str) -> Vec<Value> {
         (_, "id" | "thread" | "reply_to") => {
             vec![json!(0), json!(-1), json!("1"), json!(1.5), json!(1e30)]
         }
-        (_, "grace" | "active_within" | "older_than" | "wait" | "ttl" | "eta" | "every") => {
-            wrong_span(field)
-        }
+        (
+            _,
+            "grace" | "active_within" | "older_than" | "wait" | "ttl" | "eta" | "every" | "lease"
+            | "deadline",
+        ) => wrong_span(field),
         (_, word) => wrong_word(word).unwrap_or_else(|| wrong_mail(field)),
     }
 }
@@ -239,7 +285,8 @@ fn wrong_span(field: &str) -> Vec<Value> {
     let too_long = match field {
         "grace" => "200h",
         "wait" => "61s",
-        "ttl" => "25h",
+        "ttl" | "lease" => "25h",
+        "deadline" => "31d",
         "every" => "366d",
         _ => "1e999s",
     };
@@ -263,6 +310,8 @@ fn wrong_word(field: &str) -> Option<Vec<Value>> {
         "answer" => "Approve",
         "mode" => "Shared",
         "state" => "All",
+        "outcome" => "Completed",
+        "verdict" => "Pass",
         "exclusive" | "include_own" | "if_not_conflict" | "case_insensitive" | "ack_required"
         | "unread" | "ack_pending" => "true",
         _ => return None,
@@ -279,6 +328,13 @@ fn wrong_patterns() -> Vec<Value> {
         .into_iter()
         .chain([long, json!(1), json!([])])
         .collect()
+}
+
+/// Values that a path refuses; in one `*` is a letter like others.
+pub(super) fn wrong_paths() -> Vec<Value> {
+    let mut wrong = wrong_patterns();
+    wrong.retain(|item| item != "a**");
+    wrong
 }
 
 /// Values that the fields of mail and leases refuse.
@@ -300,10 +356,11 @@ fn wrong_mail(field: &str) -> Vec<Value> {
         "paths" | "patterns" => {
             let many: Vec<_> = (0..10_001).map(|n| n.to_string()).collect();
             let lists = [json!("a"), json!({}), json!(many)];
-            let items = wrong_patterns().into_iter();
-            // In a path `*` is a letter like others.
-            let items = items.filter(|item| field == "patterns" || item != "a**");
-            items.map(list).chain(lists).collect()
+            let items = match field {
+                "patterns" => wrong_patterns(),
+                _ => wrong_paths(),
+            };
+            items.into_iter().map(list).chain(lists).collect()
         }
         "leases" => [
             json!(1),
@@ -337,6 +394,31 @@ fn wrong_mail(field: &str) -> Vec<Value> {
         "from_time" | "until_time" => ["", "tomorrow", "2100-13-01T00:00:00Z"]
             .map(Value::from)
             .into(),
+        _ => wrong_work(field),
+    }
+}
+
+/// Values that the fields of dispatches and a search refuse.
+fn wrong_work(field: &str) -> Vec<Value> {
+    let blank = || vec![json!(""), json!(" \n")];
+    match field {
+        "prompt" => [no_prose(256 * 1_024), blank()].concat(),
+        "summary" => [no_prose(4_096), blank()].concat(),
+        "progress" => no_line(512),
+        "priority" => vec![json!(1_001), json!(-1_001), json!("5"), json!(1.5)],
+        "tokens" => vec![json!(-1), json!("5"), json!(1.5), json!(1e30)],
+        "result" => vec![json!("x".repeat(256 * 1_024)), json!(["a\0b"])],
+        "depends_on" => {
+            let items = [json!(0), json!(-1), json!("1"), json!(1.5), json!(999)];
+            let items = items.into_iter().map(|item| json!([item]));
+            items.chain([json!(1), json!(vec![1; 65])]).collect()
+        }
+        "agent_kinds" => {
+            let many: Vec<_> = (0..33).map(|n| n.to_string()).collect();
+            let items = [json!(1), json!("a\0"), json!(""), json!("a\nb")];
+            let items = items.into_iter().map(|item| json!([item]));
+            items.chain([json!("c"), json!([]), json!(many)]).collect()
+        }
         "query" => [json!(1), json!(""), json!(" "), json!("-word"), json!("\"")].into(),
         other => panic!("`{other}` needs wrong values here"),
     }
@@ -378,7 +460,7 @@ fn wrong_attachments() -> Vec<Value> {
 }
 
 /// What is no text of at most this many bytes.
-fn no_prose(bytes_max: usize) -> Vec<Value> {
+pub(super) fn no_prose(bytes_max: usize) -> Vec<Value> {
     vec![
         json!(1),
         json!("a\0b"),
@@ -388,7 +470,7 @@ fn no_prose(bytes_max: usize) -> Vec<Value> {
 }
 
 /// What is no line of at most this many bytes.
-fn no_line(bytes_max: usize) -> Vec<Value> {
+pub(super) fn no_line(bytes_max: usize) -> Vec<Value> {
     let long = "x".repeat(bytes_max + 1);
     let texts = [
         "",

@@ -13,10 +13,17 @@ use super::samples::{BLUE, sample};
 pub(crate) const CONTENT: &str = "aGVsbG8=";
 /// The fence of Blue's lease.
 pub(crate) const FENCE: i64 = 16;
+/// The fence of Blue's claim.
+pub(crate) const CLAIM: i64 = 23;
+/// The revision of run 1, and a place in the log at which it stood so.
+pub(crate) const RUN_REVISION: i64 = 5;
+pub(crate) const STANDING_SEQ: i64 = 36;
 pub(crate) const SHA256: &str = "2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824";
 
 /// `CanaryBlue` has a message, number 1, that the operator has too, is asked for contact 1, and for
-/// its lease 1 by `CanaryRed`, who has lease 2 and has been silent since.
+/// its lease 1 by `CanaryRed`, who has lease 2 and has been silent since. It has dispatch 1 in hand,
+/// 2 waits, and it tried 3 in vain. It
+/// takes part in run 1, which waits for run 3; run 2 rests.
 pub(crate) struct World {
     kit: Kit,
     blue: Actor,
@@ -66,6 +73,8 @@ impl World {
         write_to_blue(&kit, &stale[1]);
         let fence = hold_and_ask(&kit, &blue, &stale[1]);
         assert_eq!(fence, FENCE);
+        assert_eq!(hand_out(&kit, &blue), CLAIM);
+        assert_eq!(take_part(&kit, &blue), (RUN_REVISION, STANDING_SEQ));
         kit.clock.advance_us(16 * 60 * 1_000_000);
         for (name, request) in [
             ("retire_agent", json!({ "agent": 2 })),
@@ -188,6 +197,59 @@ fn hold_and_ask(kit: &Kit, blue: &Actor, red: &Actor) -> i64 {
         json!({ "project": "canary-web", "name": "canary watch", "scope": "eu", "every": "1h" });
     called(kit, blue, "claim_sentinel", watch);
     fence
+}
+
+/// Has Blue claim one dispatch, leave one, and fail at one; returns the fence of the first.
+fn hand_out(kit: &Kit, blue: &Actor) -> i64 {
+    let create = |kind: &str, group: Option<&str>| {
+        let wish = json!({
+            "project": "canary-web", "agent_kind": kind, "prompt": "canary song", "group": group,
+        });
+        called(kit, &Actor::OPERATOR, "create_dispatch", wish);
+    };
+    let claim = |kind: &str| {
+        let wish = json!({ "agent_kinds": [kind], "lease": "24h" });
+        let claimed = called(kit, blue, "claim_dispatch", wish).answer;
+        claimed["dispatch"]["fence"].as_i64().unwrap()
+    };
+    create("canary coder", None);
+    let fence = claim("canary coder");
+    create("canary tester", Some("canary group"));
+    create("canary writer", None);
+    let vain = json!({ "id": 3, "fence": claim("canary writer"), "outcome": "failed" });
+    called(kit, blue, "finish_dispatch", vain);
+    fence
+}
+
+/// Has the operator make three runs, and Blue take part in the first, which is in its second phase
+/// then; returns its revision and where in the log that is.
+fn take_part(kit: &Kit, blue: &Actor) -> (i64, i64) {
+    let operator = &Actor::OPERATOR;
+    let run = json!({
+        "project": "canary-web", "goal": "canary goal", "phases": ["a", "b", "c", "d"],
+        "gates": { "a->b": [], "b->c": [], "c->d": [] },
+    });
+    let link = json!({ "downstream": 1, "upstream": 3 });
+    let plan = json!({ "run": 1, "phase": "b", "kind": "canary plan", "path": "canary/plan" });
+    let part = json!({ "run": 1, "agent": "CanaryBlue", "role": "canary" });
+    for (who, name, request) in [
+        (operator, "create_run", run.clone()),
+        (operator, "create_run", run.clone()),
+        (operator, "create_run", run),
+        (operator, "pause_run", json!({ "run": 2 })),
+        (operator, "link_runs", link),
+        (operator, "advance_run", json!({ "run": 1 })),
+        (blue, "add_artifact", plan),
+        (blue, "add_run_agent", part),
+    ] {
+        called(kit, who, name, request);
+    }
+    let standing = called(kit, operator, "run_status", json!({ "run": 1 })).answer;
+    let number = |value: &Value| value.as_i64().unwrap();
+    (
+        number(&standing["run"]["revision"]),
+        number(&standing["as_of_seq"]),
+    )
 }
 
 fn called(kit: &Kit, actor: &Actor, name: &str, request: Value) -> Outcome {
