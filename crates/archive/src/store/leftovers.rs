@@ -10,7 +10,7 @@ pub(super) fn clear(repository: &Path) -> std::io::Result<usize> {
     let mut cleared = 0;
     let pack = repository.join("objects/pack");
     for (folder, is_left) in [
-        (repository.to_owned(), is_lock_or_crash as fn(&str) -> bool),
+        (repository.to_owned(), is_lock_or_crash as fn(&Path) -> bool),
         (pack, is_half_a_pack),
         (repository.join("objects"), is_half_an_object),
         (repository.join("objects/info"), is_lock),
@@ -21,32 +21,39 @@ pub(super) fn clear(repository: &Path) -> std::io::Result<usize> {
     Ok(cleared)
 }
 
-fn is_lock(name: &str) -> bool {
-    has_extension(name, "lock")
+fn is_lock(path: &Path) -> bool {
+    has_extension(path, "lock")
 }
 
-fn has_extension(name: &str, extension: &str) -> bool {
-    Path::new(name)
-        .extension()
-        .is_some_and(|found| found == extension)
+fn has_extension(path: &Path, extension: &str) -> bool {
+    path.extension().is_some_and(|found| found == extension)
 }
 
-fn is_lock_or_crash(name: &str) -> bool {
-    is_lock(name) || name.starts_with("fast_import_crash_")
+fn begins_with(path: &Path, start: &str) -> bool {
+    let name = path.file_name().unwrap_or_default();
+    name.as_encoded_bytes().starts_with(start.as_bytes())
 }
 
-fn is_half_a_pack(name: &str) -> bool {
-    has_extension(name, "keep")
-        || name.starts_with("tmp_")
-        || name.starts_with(".tmp-")
-        || is_lock(name)
+fn is_lock_or_crash(path: &Path) -> bool {
+    is_lock(path) || begins_with(path, "fast_import_crash_")
 }
 
-fn is_half_an_object(name: &str) -> bool {
-    name.starts_with("tmp_") || is_lock(name)
+fn is_half_a_pack(path: &Path) -> bool {
+    // A pack that has no use any more goes before its index, a new one comes before it.
+    let is_index = has_extension(path, "idx") || has_extension(path, "rev");
+    let pack = path.with_extension("pack").try_exists();
+    has_extension(path, "keep")
+        || begins_with(path, "tmp_")
+        || begins_with(path, ".tmp-")
+        || is_lock(path)
+        || is_index && pack.is_ok_and(|is_there| !is_there)
 }
 
-fn clear_in(folder: &Path, is_left: fn(&str) -> bool) -> std::io::Result<usize> {
+fn is_half_an_object(path: &Path) -> bool {
+    begins_with(path, "tmp_") || is_lock(path)
+}
+
+fn clear_in(folder: &Path, is_left: fn(&Path) -> bool) -> std::io::Result<usize> {
     let mut cleared = 0;
     let entries = match std::fs::read_dir(folder) {
         Ok(entries) => entries,
@@ -55,11 +62,10 @@ fn clear_in(folder: &Path, is_left: fn(&str) -> bool) -> std::io::Result<usize> 
     };
     for entry in entries {
         let entry = entry?;
-        let name = entry.file_name();
-        let is_file = entry.file_type()?.is_file();
-        if is_file && name.to_str().is_some_and(is_left) {
-            tracing::warn!(file = %entry.path().display(), "removed what a killed git left");
-            std::fs::remove_file(entry.path())?;
+        let path = entry.path();
+        if entry.file_type()?.is_file() && is_left(&path) {
+            tracing::warn!(file = %path.display(), "removed what a killed git left");
+            std::fs::remove_file(path)?;
             cleared += 1;
         }
     }
@@ -102,6 +108,8 @@ mod tests {
             "objects/pack/pack-1.keep",
             "objects/pack/tmp_pack_x",
             "objects/pack/tmp_idx_x",
+            "objects/pack/.tmp-1-pack-3.pack",
+            "objects/pack/pack-2.idx",
             "objects/tmp_obj_x",
             "fast_import_crash_42",
             "objects/info/commit-graph.lock",
@@ -112,6 +120,8 @@ mod tests {
             "config",
             "refs/heads/main",
             "objects/pack/pack-1.pack",
+            "objects/pack/pack-1.idx",
+            "objects/pack/pack-3.pack",
             "comity.json",
         ];
         for file in left.iter().chain(&kept) {

@@ -43,7 +43,16 @@ fn litter(place: &Place) -> Vec<String> {
             .into_iter()
             .map(move |name| format!("{folder}/{name}"))
     });
-    let is_left = |name: &String| name.contains("tmp") || name.contains('_');
+    let is_left = |name: &String| {
+        let alone = |index: &str| {
+            let pack = format!("{index}.pack");
+            !place
+                .repository()
+                .join(pack.trim_start_matches('/'))
+                .exists()
+        };
+        name.contains("tmp") || name.contains('_') || name.strip_suffix(".idx").is_some_and(alone)
+    };
     names.filter(is_left).collect()
 }
 

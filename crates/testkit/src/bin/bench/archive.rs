@@ -25,7 +25,7 @@ const BATCH: usize = 64;
 const BATCHES: usize = 100;
 /// Messages in the small and in the large archive.
 const SMALL: usize = 1_000;
-const LARGE: usize = 50_000;
+const LARGE: usize = 200_000;
 /// Commits of one run on a grown archive: one of them puts packs together.
 const GROWN_BATCHES: usize = 50;
 
