@@ -14,7 +14,7 @@ pub(crate) const CONTENT: &str = "aGVsbG8=";
 /// The fence of Blue's lease.
 pub(crate) const FENCE: i64 = 16;
 /// The fence of Blue's claim.
-pub(crate) const CLAIM: i64 = 23;
+pub(crate) const CLAIM: i64 = 24;
 pub(crate) const SHA256: &str = "2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824";
 
 /// `CanaryBlue` has a message, number 1, that the operator has too, is asked for contact 1, and for
