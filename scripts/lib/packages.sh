@@ -16,6 +16,7 @@ install_packages() {
     need chattr e2fsprogs
     need python3 python3
     need npm npm
+    need chromium chromium
     python3 -c "import ensurepip" 2>/dev/null || missing+=(python3-venv)
     postgres_bin >/dev/null || missing+=(postgresql)
     if [ ${#missing[@]} -gt 0 ]; then

@@ -5,10 +5,21 @@ use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
-/// How long a program may take.
-pub(crate) const TIME_MAX: Duration = Duration::from_secs(10);
-/// How much of its answer is taken in.
-const STDOUT_BYTES_MAX: u64 = 64 << 20;
+/// How long a program may take, and how much of its answer is taken in.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Bounds {
+    pub(crate) time_max: Duration,
+    pub(crate) bytes_max: u64,
+}
+
+impl Bounds {
+    /// What does for nearly everything.
+    pub(crate) const USUAL: Self = Self {
+        time_max: Duration::from_secs(10),
+        bytes_max: 64 << 20,
+    };
+}
+
 /// How much of its complaints is taken in; the rest is thrown away.
 const STDERR_BYTES_MAX: u64 = 64 << 10;
 /// How often it is asked whether it ended, once it said all.
@@ -33,19 +44,14 @@ pub(crate) enum Unfinished {
 
 /// Runs a program with this input.
 pub(crate) fn run(
-    command: Command,
-    input: Vec<u8>,
-    time_max: Duration,
-) -> Result<Ended, Unfinished> {
-    run_within(command, input, time_max, STDOUT_BYTES_MAX)
-}
-
-fn run_within(
     mut command: Command,
     input: Vec<u8>,
-    time_max: Duration,
-    bytes_max: u64,
+    bounds: Bounds,
 ) -> Result<Ended, Unfinished> {
+    let Bounds {
+        time_max,
+        bytes_max,
+    } = bounds;
     let deadline = Instant::now() + time_max;
     command
         .stdin(Stdio::piped())
@@ -145,15 +151,26 @@ mod tests {
     }
 
     fn run_shortly(script: &str, input: Vec<u8>) -> Result<Ended, Unfinished> {
-        run_within(sh(script), input, Duration::from_millis(300), 1 << 20)
+        let bounds = Bounds {
+            time_max: Duration::from_millis(300),
+            bytes_max: 1 << 20,
+        };
+        run(sh(script), input, bounds)
+    }
+
+    fn up_to(bytes_max: u64) -> Bounds {
+        Bounds {
+            bytes_max,
+            ..Bounds::USUAL
+        }
     }
 
     #[test]
     fn large_input_and_output_do_not_wait_for_each_other() {
         let input = vec![b'x'; 4 << 20];
-        let ended = run_within(sh("cat"), input.clone(), TIME_MAX, 8 << 20).unwrap();
+        let ended = run(sh("cat"), input.clone(), up_to(8 << 20)).unwrap();
         assert!(ended.code == Some(0) && ended.stdout == input);
-        let unread = run_within(sh("exit 3"), input, TIME_MAX, 1).unwrap();
+        let unread = run(sh("exit 3"), input, up_to(1)).unwrap();
         assert_eq!(unread.code, Some(3));
     }
 
@@ -170,13 +187,13 @@ mod tests {
 
     #[test]
     fn a_program_that_says_too_much_is_ended_and_its_complaints_are_cut() {
-        let ended = run_within(sh("exec cat /dev/zero"), Vec::new(), TIME_MAX, 1 << 10);
+        let ended = run(sh("exec cat /dev/zero"), Vec::new(), up_to(1 << 10));
         assert!(
             matches!(ended, Err(Unfinished::SaidTooMuch { .. })),
             "{ended:?}"
         );
         let loud = sh("head -c 1000000 /dev/zero >&2; echo done");
-        let ended = run_within(loud, Vec::new(), TIME_MAX, 1 << 10).unwrap();
+        let ended = run(loud, Vec::new(), up_to(1 << 10)).unwrap();
         assert_eq!(ended.stdout, b"done\n");
         assert_eq!(ended.stderr.len() as u64, STDERR_BYTES_MAX);
     }

@@ -3,9 +3,8 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::time::Duration;
 
-use crate::bounded::{self, Ended, Unfinished};
+use crate::bounded::{self, Bounds, Ended, Unfinished};
 
 /// What a hook may have been given by Git to find its repository and its index.
 const GIVEN_TO_HOOKS: &[&str] = &[
@@ -138,6 +137,15 @@ impl Git {
         }
     }
 
+    /// Makes one whose repository is this directory, bare, and no other: were it none any more, git
+    /// would look for one around it, and write there.
+    pub(crate) fn bare_at(directory: &Path) -> Self {
+        Self {
+            directory: directory.to_owned(),
+            given: vec![("GIT_DIR", OsString::from("."))],
+        }
+    }
+
     /// Makes one that looks where Git told the hook to look that this process is.
     pub(crate) fn of_hook(directory: &Path) -> Self {
         Self {
@@ -172,14 +180,14 @@ impl Git {
         Ok(value.map(|value| value.strip_suffix(b"\0").unwrap_or(&value).to_vec()))
     }
 
-    /// Runs a command that may take this long.
+    /// Runs a command that may take this long and say this much.
     pub(crate) fn run_within(
         &self,
         arguments: &[&str],
         input: Vec<u8>,
-        time_max: Duration,
+        bounds: Bounds,
     ) -> Result<Vec<u8>, GitError> {
-        let ended = end_within(self.command(arguments), arguments, input, time_max)?;
+        let ended = end_within(self.command(arguments), arguments, input, bounds)?;
         if ended.code == Some(0) {
             return Ok(ended.stdout);
         }
@@ -197,9 +205,10 @@ impl Git {
         command
     }
 
-    /// Prepares to put packs together.
+    /// Prepares to put packs together, without the files for readers over plain HTTP (`-n`): nobody
+    /// reads them, and a killed `git` leaves halves of them under names of chance.
     pub(crate) fn repack(&self) -> Command {
-        self.command(&["repack", "-d", "--geometric=2", "--quiet"])
+        self.command(&["repack", "-d", "-n", "--geometric=2", "--quiet"])
     }
 
     fn command(&self, arguments: &[&str]) -> Command {
@@ -225,16 +234,16 @@ impl Git {
 }
 
 fn end_of(command: Command, arguments: &[&str], input: Vec<u8>) -> Result<Ended, GitError> {
-    end_within(command, arguments, input, bounded::TIME_MAX)
+    end_within(command, arguments, input, Bounds::USUAL)
 }
 
 fn end_within(
     command: Command,
     arguments: &[&str],
     input: Vec<u8>,
-    time_max: Duration,
+    bounds: Bounds,
 ) -> Result<Ended, GitError> {
-    bounded::run(command, input, time_max).map_err(|error| {
+    bounded::run(command, input, bounds).map_err(|error| {
         let command = name_of(arguments);
         match error {
             Unfinished::DoesNotRun(error) => GitError::DoesNotRun(error),

@@ -123,6 +123,9 @@ pub const PRESENCE_MAX: usize = 100_000;
 pub const ARCHIVE_BATCH_DEFAULT: i64 = 500;
 /// The most events that may be asked for in one commit.
 pub const ARCHIVE_BATCH_MAX: i64 = 10_000;
+/// Numbers that a new epoch leaves out above what the archive has of a lost end: what was answered
+/// and not archived yet may have used them.
+pub const EPOCH_GAP: i64 = 1_000_000;
 /// How long the archive gathers before it commits, when nobody says.
 pub const ARCHIVE_INTERVAL_MS_DEFAULT: i64 = 200;
 /// The longest the archive may be told to gather: well below what counts as falling behind.
@@ -188,7 +191,7 @@ pub const RUN_AGENTS_MAX: i64 = 1_000;
 /// Children that one request creates.
 pub const CHILDREN_PER_CALL_MAX: usize = 64;
 /// Runs of one portfolio: they may all be cancelled in one command, whose events are limited.
-pub const PORTFOLIO_RUNS_MAX: usize = 1_000;
+pub const PORTFOLIO_RUNS_MAX: i64 = 1_000;
 /// How deep a portfolio may be.
 pub const PORTFOLIO_DEPTH_MAX: usize = 16;
 /// Runs that one run may wait for.
@@ -207,6 +210,11 @@ pub const PRIORITY_MAX: i64 = 1_000;
 pub const DEADLINE_US_MAX: i64 = 30 * 24 * 60 * 60 * 1_000_000;
 /// How long a claim lasts when its claimant does not say.
 pub const CLAIM_US_DEFAULT: i64 = 5 * 60 * 1_000_000;
+/// Dispatches in the hands of one agent: they are all returned in one command when it retires, and a
+/// command's events are limited.
+pub const CLAIMS_PER_AGENT_MAX: i64 = 1_000;
+/// Bytes of what a worker says about how far it is.
+pub const PROGRESS_BYTES_MAX: usize = 512;
 /// Attempts at one piece of work.
 pub const ATTEMPTS_MAX: i64 = 20;
 /// How long the second attempt waits; each further one waits twice as long.

@@ -27,6 +27,11 @@ pub trait Command: Serialize + Send + 'static {
     /// Reads, decides and emits.
     fn decide(&self, tx: &mut WriteTx<'_, '_>) -> Result<Self::Answer, Stop>;
 
+    /// Tells whether an answer is stored under the caller's key; one that did nothing need not be.
+    fn is_kept(_answer: &Self::Answer) -> bool {
+        true
+    }
+
     /// Returns the token that the answer holds, for the surface to hand over once.
     fn issued(_answer: &Self::Answer) -> Option<Issued> {
         None

@@ -171,7 +171,8 @@ fn follow_and_fold(
     });
     let chained = chain.and_then(|chain| {
         let ends = chain.ends_at(head.seq, &head.hash);
-        ends.map_err(|what| Error::Damaged { what })
+        ends.map_err(|what| Error::Damaged { what })?;
+        Ok(format!("{} events", chain.events()))
     });
     let folded = fold.and_then(|()| {
         scratch.begin()?;
@@ -180,7 +181,7 @@ fn follow_and_fold(
         Ok(state_hash(&mut folded)?)
     });
     Ok(Followed {
-        chain: chained.map(|()| format!("{} events", head.seq)),
+        chain: chained,
         folded,
         gates: gates.map(|steps| format!("{steps} were right when a run met them")),
     })
@@ -260,6 +261,7 @@ fn revisions(read: &mut impl Read) -> Result<String, Error> {
             SubjectKind::Sentinel => uncounted!("sentinel"),
             SubjectKind::Run => uncounted!("run"),
             SubjectKind::Dispatch => uncounted!("dispatch"),
+            SubjectKind::Epoch => uncounted!("epoch"),
         };
         let wrong = read.row(sql, params![kind.as_str()], Row::take::<i64>)?;
         if let Some(id) = wrong {

@@ -17,9 +17,10 @@ use crate::actor::{Actor, Caller};
 use crate::ambient::Ambient;
 use crate::archive::Archivist;
 use crate::command::Command;
+use crate::dispatch::due::{DueDispatches, SweepDispatches};
 use crate::doctor::{self, Findings, surroundings};
 use crate::error::Error;
-use crate::line::{self, LastEnd, Line, Patient, Surroundings};
+use crate::line::{self, Line, Patient, Surroundings};
 use crate::memory::Memory;
 use crate::options::{Database, Opened, Options};
 use crate::params;
@@ -64,7 +65,7 @@ pub struct Kernel {
     ending: watch::Sender<bool>,
     /// Who writes the archive, if somebody does.
     archivist: Mutex<Option<Arc<dyn Archivist>>>,
-    /// Those who wait for leases.
+    /// Those who wait for leases or for work.
     line: Line,
     /// The turn of whoever examines or copies everything.
     long_work: Arc<Mutex<()>>,
@@ -175,17 +176,18 @@ impl Kernel {
             let (looker, sight) = (Arc::clone(&reads), ambient.clone());
             let (asker, wish) = (caller.actor.clone(), command.clone());
             let around = Surroundings {
-                attempt: Box::new(move |ended| {
+                attempt: Box::new(move |mark| {
                     let (caller, command) = (caller.clone(), command.clone());
-                    let audience = Audience::Present { ended };
+                    let audience = Audience::Present { mark };
                     Box::pin(submit(&queue, &ambient, caller, command, audience))
                 }),
+                is_in_vain: |reply| C::is_in_vain(&reply.answer),
                 look: Box::new(move || {
                     let read = ask(&looker, &sight, asker.clone(), wish.look());
-                    Box::pin(async move { Ok(read.await?.answer) })
+                    Box::pin(async move { Ok(read.await?.answer.into()) })
                 }),
-                last_end: Box::new(move || {
-                    let read = ask(&reads, &quiet, Actor::System, LastEnd);
+                last_let_go: Box::new(move |query| {
+                    let read = ask(&reads, &quiet, Actor::System, query);
                     Box::pin(async move {
                         let read = read.await?;
                         Ok((read.as_of_seq, read.answer))
@@ -199,10 +201,17 @@ impl Kernel {
         }
     }
 
-    /// Writes down which leases have expired, if any have.
+    /// Writes down which leases have expired, which claims were lost and which deadlines have
+    /// passed, if any have.
     pub async fn sweep(&self) -> Result<(), Error> {
         while self.query(Actor::System, Due).await?.answer {
             let swept = self.execute(Actor::System.into(), Sweep).await?;
+            if !swept.answer.more {
+                break;
+            }
+        }
+        while self.query(Actor::System, DueDispatches).await?.answer {
+            let swept = self.execute(Actor::System.into(), SweepDispatches).await?;
             if !swept.answer.more {
                 break;
             }

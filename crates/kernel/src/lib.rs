@@ -32,6 +32,7 @@ pub mod agent;
 pub mod archive;
 pub mod contact;
 pub mod dispatch;
+pub mod epoch;
 pub mod event;
 pub mod gate;
 pub mod lock;

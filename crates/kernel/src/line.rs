@@ -1,11 +1,12 @@
-//! The line of those who wait for a lease: first come, first served, within this process.
+//! The line of those who wait for a lease or for work: first come, first served, within this
+//! process.
 //!
 //! Nobody waits inside a transaction, and nobody tries in vain: a waiter looks with a read whenever
-//! a lease has ended or one in its way must have expired, and hands its whole command to the writer
-//! again once nothing seems to be in the way. Before it does, those before it that want the same
-//! have looked too.
+//! something was let go or what is in its way must have expired, and hands its whole command to the
+//! writer again once nothing seems to be in the way. Before it does, those before it that want the
+//! same have looked too.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -19,7 +20,9 @@ use tokio::time::Instant;
 use crate::actor::{Actor, Credential, Party};
 use crate::command::Command;
 use crate::error::Error;
+use crate::params;
 use crate::query::Query;
+use crate::reservation::Conflict;
 use crate::reservation::check::Checked;
 use crate::store::{Row, StoreError};
 use crate::tx::{Read, Snapshot};
@@ -36,7 +39,7 @@ const REST: Duration = Duration::from_millis(50);
 /// A command whose caller may wait until others let go.
 pub trait Patient: Command + Clone + Sync {
     /// The question whether anything is in the way.
-    type Look: Query<Answer = Checked>;
+    type Look: Query<Answer: Into<Seen>>;
 
     /// Returns how long the caller wants to wait.
     fn patience(&self) -> Option<Span>;
@@ -46,6 +49,42 @@ pub trait Patient: Command + Clone + Sync {
 
     /// Asks whether anything is in its way.
     fn look(&self) -> Self::Look;
+
+    /// Tells whether an answer is none yet, for one who can wait.
+    fn is_in_vain(_answer: &Self::Answer) -> bool {
+        false
+    }
+}
+
+/// What a look told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Seen {
+    /// Nothing is in the way.
+    Free,
+    /// Something is.
+    Taken {
+        /// When it goes away without an event, if it does.
+        until_ms: Option<i64>,
+    },
+}
+
+impl From<Checked> for Seen {
+    fn from(checked: Checked) -> Self {
+        if checked.free {
+            return Self::Free;
+        }
+        Self::taken_by(&checked.conflicts)
+    }
+}
+
+impl Seen {
+    /// Says that leases are in the way, and when the first of them expires.
+    fn taken_by(conflicts: &[Conflict]) -> Self {
+        let soonest_ms = conflicts.iter().map(|one| one.ttl_remaining_ms).min();
+        Self::Taken {
+            until_ms: Some(soonest_ms.unwrap_or(0)),
+        }
+    }
 }
 
 /// What somebody wants to hold.
@@ -55,6 +94,8 @@ pub enum Claim {
     Files(Vec<Pattern>),
     /// A name.
     Lock(String),
+    /// Work for kinds of agent.
+    Work(BTreeSet<String>),
 }
 
 impl Claim {
@@ -64,17 +105,49 @@ impl Claim {
                 .iter()
                 .any(|own| other.iter().any(|other| own.overlaps(other))),
             (Self::Lock(own), Self::Lock(other)) => own == other,
+            (Self::Work(own), Self::Work(other)) => !own.is_disjoint(other),
             _ => false,
         }
+    }
+
+    /// Returns what must happen before it can be granted.
+    const fn awaits(&self) -> Awaited {
+        match self {
+            Self::Files(_) | Self::Lock(_) => Awaited::Lease,
+            Self::Work(_) => Awaited::Work,
+        }
+    }
+}
+
+/// What those who wait hope for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Awaited {
+    /// The end of a lease.
+    Lease,
+    /// A dispatch that may be claimed.
+    Work,
+}
+
+/// The last event that let something go, as somebody knows it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Mark {
+    of: Awaited,
+    at: Seq,
+}
+
+impl Mark {
+    /// Tells whether more was let go since.
+    pub(crate) fn is_passed(self, read: &mut impl Read) -> Result<bool, StoreError> {
+        Ok(last_let_go(read, self.of, self.at)? > self.at)
     }
 }
 
 /// What somebody who waits has looked at.
 #[derive(Clone, Copy, Debug)]
 struct Looked {
-    /// The last end of a lease that it knew of.
-    ended: Seq,
-    /// When something in its way expires: then it looks by itself.
+    /// The last event that let something go that it knew of.
+    let_go: Seq,
+    /// When what is in its way expires: then it looks by itself.
     wake: Instant,
 }
 
@@ -82,9 +155,13 @@ struct Looked {
 #[derive(Clone, Default)]
 pub(crate) struct Line {
     places: Arc<Mutex<Places>>,
-    /// The last end of a lease, and as of when: one look serves all who wait.
-    last_end: Arc<tokio::sync::Mutex<Option<(Seq, Seq)>>>,
+    /// What was let go last, and as of when: one look serves all who wait for the same.
+    leases: LastLetGo,
+    work: LastLetGo,
 }
+
+/// As of when, and which event.
+type LastLetGo = Arc<tokio::sync::Mutex<Option<(Seq, Seq)>>>;
 
 #[derive(Default)]
 struct Places {
@@ -120,7 +197,7 @@ impl Line {
         let claim = Arc::new(claim);
         let (project, credential) = (actor.project(), actor.credential());
         let (sender, looked) = watch::channel(Looked {
-            ended: Seq::ZERO,
+            let_go: Seq::ZERO,
             wake: Instant::now(),
         });
         let place = Place {
@@ -151,10 +228,10 @@ impl Line {
             reason: reason.to_owned(),
         };
         if places.taken.len() >= WAITERS_MAX {
-            return Err(busy("too many wait for leases already"));
+            return Err(busy("too many wait already"));
         }
         if places.taken.values().filter(own).count() >= WAITS_PER_CREDENTIAL_MAX {
-            return Err(busy("you wait for too many leases already"));
+            return Err(busy("you wait for too much already"));
         }
         let before = places.taken.values().cloned().collect();
         let number = places.next;
@@ -163,18 +240,29 @@ impl Line {
         Ok((number, before))
     }
 
-    /// Returns the last end of a lease as of a head or later.
-    async fn last_end<Asked>(&self, head: Seq, ask: impl FnOnce() -> Asked) -> Result<Seq, Error>
+    /// Returns what was let go last as of a head or later. `ask` is told from where on to look.
+    async fn last_let_go<Asked>(
+        &self,
+        of: Awaited,
+        head: Seq,
+        ask: impl FnOnce(LastLetGoQuery) -> Asked,
+    ) -> Result<Seq, Error>
     where
         Asked: Future<Output = Result<(Seq, Seq), Error>>,
     {
-        let mut known = self.last_end.lock().await;
+        let mut known = match of {
+            Awaited::Lease => self.leases.lock().await,
+            Awaited::Work => self.work.lock().await,
+        };
         match *known {
-            Some((as_of, ended)) if as_of >= head => Ok(ended),
-            _ => {
-                let (as_of, ended) = ask().await?;
-                *known = Some((as_of, ended));
-                Ok(ended)
+            Some((as_of, let_go)) if as_of >= head => Ok(let_go),
+            last => {
+                // Whoever comes first looks at what is there anyway.
+                let since = last.map_or(head, |(as_of, _)| as_of);
+                let (as_of, found) = ask(LastLetGoQuery { of, since }).await?;
+                let let_go = last.map_or(found, |(_, let_go)| let_go.max(found));
+                *known = Some((as_of, let_go));
+                Ok(let_go)
             }
         }
     }
@@ -185,11 +273,11 @@ impl Line {
 }
 
 impl Taken {
-    /// Lets those before it that want the same look first: at this end of a lease, and at what has
+    /// Lets those before it that want the same look first: at what was let go, and at what has
     /// expired by now.
-    async fn turn(&mut self, ended: Seq) {
+    async fn turn(&mut self, let_go: Seq) {
         let now = Instant::now();
-        let has_looked = |looked: &Looked| looked.ended >= ended && looked.wake > now;
+        let has_looked = |looked: &Looked| looked.let_go >= let_go && looked.wake > now;
         let all = async {
             for before in &mut self.before {
                 // Who has left the line is no longer before anybody.
@@ -200,44 +288,58 @@ impl Taken {
         let _ = tokio::time::timeout(TURN_MAX, all).await;
     }
 
-    /// Returns the end of a lease that must still be the last one when the command is decided: if
-    /// another has ended meanwhile, those before it look first. The first in line, and whoever tries
-    /// for the last time, need not care.
-    fn mark(&self, ended: Seq, is_over: bool) -> Option<Seq> {
+    /// Returns the event that must still be the last to have let something go when the command is
+    /// decided: if there was another meanwhile, those before it look first. The first in line, and
+    /// whoever tries for the last time, need not care.
+    fn mark(&self, mark: Mark, is_over: bool) -> Option<Mark> {
         let anybody = self
             .before
             .iter()
             .any(|before| before.has_changed().is_ok());
-        (anybody && !is_over).then_some(ended)
+        (anybody && !is_over).then_some(mark)
     }
 
     /// Notes what it has looked at, for those behind it.
-    fn note(&self, ended: Seq, wake: Instant) {
-        self.looked.send_replace(Looked { ended, wake });
+    fn note(&self, let_go: Seq, wake: Instant) {
+        self.looked.send_replace(Looked { let_go, wake });
     }
 }
 
-/// Asks for the number of the last event that ended a lease or lock.
+/// Asks for the number of the last event that let something go.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct LastEnd;
+pub(crate) struct LastLetGoQuery {
+    of: Awaited,
+    since: Seq,
+}
 
-impl Query for LastEnd {
-    const NAME: &'static str = "last_end";
+impl Query for LastLetGoQuery {
+    const NAME: &'static str = "last_let_go";
     const WHO: &'static [Party] = &[];
     type Answer = Seq;
 
     fn run(&self, _actor: &Actor, snapshot: &mut Snapshot<'_>) -> Result<Seq, Error> {
-        Ok(last_end(snapshot)?)
+        Ok(last_let_go(snapshot, self.of, self.since)?)
     }
 }
 
-/// Returns the number of the last event that ended a lease or lock.
-pub(crate) fn last_end(read: &mut impl Read) -> Result<Seq, StoreError> {
-    read.one(
-        "select coalesce(max(ended_seq), 0) from reservation where ended_seq is not null",
-        &[],
-        Row::take,
-    )
+/// Returns the number of the last event that let something go; `since` if it was none after that.
+fn last_let_go(read: &mut impl Read, of: Awaited, since: Seq) -> Result<Seq, StoreError> {
+    match of {
+        Awaited::Lease => read.one(
+            "select coalesce(max(ended_seq), 0) from reservation where ended_seq is not null",
+            &[],
+            Row::take,
+        ),
+        // Work is there when it is made, given back, freed by an end, or its run goes on.
+        Awaited::Work => read.one(
+            "select coalesce(max(seq), cast(?1 as bigint)) from event
+             where seq > cast(?1 as bigint) and subject_type in ('dispatch', 'run')
+                 and kind not in ('dispatch_claimed', 'dispatch_started', 'dispatch_extended',
+                     'dispatch_reported')",
+            params![since],
+            Row::take,
+        ),
+    }
 }
 
 /// An answer to come.
@@ -245,13 +347,15 @@ type Coming<T> = Pin<Box<dyn Future<Output = Result<T, Error>> + Send>>;
 
 /// What a waiter needs of the kernel.
 pub(crate) struct Surroundings<T> {
-    /// Tries the command once, unless a lease has ended since; whoever stops listening is not
+    /// Tries the command once, unless something was let go since; whoever stops listening is not
     /// granted anything.
-    pub(crate) attempt: Box<dyn Fn(Option<Seq>) -> Coming<T> + Send + Sync>,
+    pub(crate) attempt: Box<dyn Fn(Option<Mark>) -> Coming<T> + Send + Sync>,
+    /// Tells whether what came of it is nothing yet.
+    pub(crate) is_in_vain: fn(&T) -> bool,
     /// Asks whether anything is in the way.
-    pub(crate) look: Box<dyn Fn() -> Coming<Checked> + Send + Sync>,
-    /// Asks for the last end of a lease: as of when, and which.
-    pub(crate) last_end: Box<dyn Fn() -> Coming<(Seq, Seq)> + Send + Sync>,
+    pub(crate) look: Box<dyn Fn() -> Coming<Seen> + Send + Sync>,
+    /// Asks what was let go last: as of when, and which event.
+    pub(crate) last_let_go: Box<dyn Fn(LastLetGoQuery) -> Coming<(Seq, Seq)> + Send + Sync>,
     /// The log's end.
     pub(crate) head: watch::Receiver<Seq>,
     /// Turns true when nobody should wait any longer.
@@ -267,49 +371,54 @@ pub(crate) async fn wait_in<T>(
     mut around: Surroundings<T>,
 ) -> Result<T, Error> {
     let end = Instant::now() + patience;
+    let of = claim.awaits();
     let mut place = line.join(actor, claim)?;
     loop {
         let head = *around.head.borrow_and_update();
-        let ended = match line.last_end(head, &around.last_end).await {
+        let at = match line.last_let_go(of, head, &around.last_let_go).await {
             Err(Error::Busy { .. }) if Instant::now() < end => {
                 tokio::time::sleep(REST).await;
                 continue;
             }
-            ended => ended?,
+            at => at?,
         };
-        place.turn(ended).await;
+        place.turn(at).await;
         let is_over = Instant::now() >= end || *around.ending.borrow();
         let wake = match (around.look)().await {
-            Ok(Checked {
-                free: false,
-                conflicts,
-            }) if !is_over => after_the_first(&conflicts),
+            Ok(seen @ Seen::Taken { .. }) if !is_over => seen.wake(end),
             Err(Error::Busy { .. }) if !is_over => Instant::now() + REST,
             // Nothing seems to be in the way, or there is no more time: it is tried, and what the
             // transaction says counts.
-            _ => match (around.attempt)(place.mark(ended, is_over)).await {
+            _ => match (around.attempt)(place.mark(Mark { of, at }, is_over)).await {
                 Err(Error::ReservationConflict { conflicts }) if !is_over => {
-                    after_the_first(&conflicts)
+                    Seen::taken_by(&conflicts).wake(end)
                 }
                 Err(Error::Busy { .. }) if !is_over => Instant::now() + REST,
+                Ok(tried) if !is_over && (around.is_in_vain)(&tried) => Instant::now() + REST,
                 tried => return tried,
             },
         };
-        place.note(ended, wake);
-        around.rest(&line, ended, wake.min(end)).await;
+        place.note(at, wake);
+        around.rest(&line, Mark { of, at }, wake.min(end)).await;
     }
 }
 
-/// Returns when the first of some leases expires, which it does without an event.
-fn after_the_first(conflicts: &[crate::reservation::Conflict]) -> Instant {
-    let soonest_ms = conflicts.iter().map(|one| one.ttl_remaining_ms).min();
-    let soonest_ms = soonest_ms.unwrap_or(0).unsigned_abs() + 1;
-    Instant::now() + Duration::from_millis(soonest_ms)
+impl Seen {
+    /// Returns when to look again, if nothing is let go before.
+    fn wake(self, end: Instant) -> Instant {
+        match self {
+            Self::Free => Instant::now(),
+            Self::Taken { until_ms: None } => end,
+            Self::Taken {
+                until_ms: Some(until_ms),
+            } => Instant::now() + Duration::from_millis(until_ms.unsigned_abs() + 1),
+        }
+    }
 }
 
 impl<T> Surroundings<T> {
-    /// Rests until a lease has ended since, or until then.
-    async fn rest(&mut self, line: &Line, since: Seq, until: Instant) {
+    /// Rests until something was let go since, or until then.
+    async fn rest(&mut self, line: &Line, since: Mark, until: Instant) {
         loop {
             tokio::select! {
                 moved = self.head.changed() => {
@@ -319,8 +428,8 @@ impl<T> Surroundings<T> {
                     // Many changes in a moment are looked at together.
                     tokio::time::sleep(LOOK_EVERY).await;
                     let head = *self.head.borrow_and_update();
-                    match line.last_end(head, &self.last_end).await {
-                        Ok(ended) if ended <= since => {}
+                    match line.last_let_go(since.of, head, &self.last_let_go).await {
+                        Ok(at) if at <= since.at => {}
                         _ => return,
                     }
                 }

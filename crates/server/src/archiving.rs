@@ -20,6 +20,9 @@ use tokio::sync::watch;
 const PAUSE_MIN: Duration = Duration::from_secs(1);
 const PAUSE_MAX: Duration = Duration::from_secs(30);
 
+/// How often an archive that has nothing to do looks whether it is still there.
+const LOOK_EVERY: Duration = Duration::from_secs(1);
+
 /// How long a stop waits for the piece that is being written; what comes of it is found out later.
 const END: Duration = Duration::from_secs(1);
 
@@ -128,6 +131,7 @@ impl Following {
                     (pause, last) = (PAUSE_MIN, String::new());
                     tokio::select! {
                         changed = self.head.changed() => if changed.is_err() { return },
+                        () = disturbed(&self.archiver) => {}
                         () = told(&mut stopped) => return,
                     }
                     self.interval
@@ -170,6 +174,18 @@ impl Following {
                 let _ = tokio::time::timeout(END, work).await;
                 None
             }
+        }
+    }
+}
+
+/// Waits until an archive is not as it was left.
+async fn disturbed(archiver: &Arc<Archiver>) {
+    loop {
+        tokio::time::sleep(LOOK_EVERY).await;
+        let archiver = Arc::clone(archiver);
+        let looked = tokio::task::spawn_blocking(move || archiver.is_as_left());
+        if !looked.await.unwrap_or(false) {
+            return;
         }
     }
 }

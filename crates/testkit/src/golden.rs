@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use comity_domain::token::{from_hex, to_hex};
 use comity_domain::{ProjectId, Seq, Timestamp};
 use comity_kernel::actor::Correlation;
+use comity_kernel::epoch::{AskStanding, LostEnd, begin_epoch};
 use comity_kernel::log::Recorded;
 use comity_kernel::log::state_hash::PROJECTED;
 use comity_kernel::log::table::page;
@@ -80,6 +81,7 @@ impl Golden {
             "reservation",
             "release_request",
             "sentinel",
+            "epoch",
         ];
         let known = |table: &String| parents_first.contains(&table.as_str());
         assert!(
@@ -183,13 +185,35 @@ fn literal(value: &serde_json::Value, engine: Engine) -> String {
 
 /// Writes the golden log of this version.
 pub fn write() -> String {
-    let kit = Kit::new(Engine::Sqlite);
+    let mut kit = Kit::new(Engine::Sqlite);
     scenario(&kit);
+    new_epoch(&mut kit);
+    call(
+        &kit,
+        &Actor::OPERATOR,
+        "ensure_project",
+        json!({ "key": "/srv/anew" }),
+    );
     let golden = kit.ask(Whole).expect("the database").answer;
     serde_json::to_string_pretty(&golden).expect("JSON") + "\n"
 }
 
-/// Does everything that leaves an event, at least once.
+/// Goes on in a new epoch, as after the loss of a few events.
+fn new_epoch(kit: &mut Kit) {
+    let standing = kit.kernel().query(Actor::System, AskStanding).wait();
+    let standing = standing.expect("a standing").answer;
+    let lost = LostEnd {
+        epoch: standing.epoch.clone(),
+        through: Seq::new(standing.seq.get() + 5),
+        largest: 0,
+        standing,
+    };
+    kit.stop();
+    begin_epoch(kit.options(), &lost).expect("a new epoch");
+    kit.restart();
+}
+
+/// Does everything that leaves an event of an operation, at least once.
 pub fn scenario(kit: &Kit) {
     let call = |name: &str, request: serde_json::Value| {
         call(kit, &Actor::OPERATOR, name, request);

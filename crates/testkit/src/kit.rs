@@ -235,7 +235,16 @@ impl Kit {
 
     /// Registers an agent and authenticates it with the token it got.
     pub fn agent(&self, project: &str, name: &str) -> (Agent, Actor) {
-        let registered = self.run(register(project, name)).expect("an agent").answer;
+        self.agent_with(project, name, &[])
+    }
+
+    /// The same, with rights.
+    pub fn agent_with(&self, project: &str, name: &str, rights: &[&str]) -> (Agent, Actor) {
+        let command: RegisterAgent = request(&serde_json::json!({
+            "project": project, "name": name, "program": "test", "model": "none",
+            "rights": rights,
+        }));
+        let registered = self.run(command).expect("an agent").answer;
         let token = registered.secret.expect("a token").reveal();
         let actor = self.kernel().authenticate(&token).wait().expect("an actor");
         (registered.agent, actor.answer)

@@ -2,7 +2,9 @@
 //! crashes, and a plain model to compare with.
 
 pub mod ambient;
+pub mod bulk;
 pub mod crash;
+mod dice;
 pub mod golden;
 pub mod kit;
 pub mod leases;
@@ -12,6 +14,7 @@ pub mod surfaces;
 pub mod vfs;
 
 pub use ambient::{ManualClock, SeededEntropy};
+pub use dice::Dice;
 pub use kit::{Engine, Kit};
 pub use served::Served;
 

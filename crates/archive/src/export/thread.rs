@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 
 use comity_domain::Timestamp;
 use comity_kernel::archive::export::{ExportedMessage, ExportedThread};
+use comity_kernel::mail::table::Attachment;
 
 use super::escape::html;
 use super::page::{counted, pages, pages_of};
@@ -118,9 +119,9 @@ pub(super) fn message(message: &ExportedMessage) -> String {
             let name = html(&one.name);
             let _ = writeln!(
                 text,
-                "<li><a href=\"attachments/{}\" download=\"{name}\" rel=\"noopener noreferrer\">\
+                "<li><a href=\"{}\" download=\"{name}\" rel=\"noopener noreferrer\">\
                  <bdi>{name}</bdi></a> ({})</li>",
-                one.sha256,
+                attachment(one),
                 counted(one.bytes, "byte"),
             );
         }
@@ -128,6 +129,22 @@ pub(super) fn message(message: &ExportedMessage) -> String {
     }
     text.push_str("</article>\n");
     text
+}
+
+/// Endings of files that a browser shows and never runs.
+const SHOWN: [&str; 9] = [
+    "csv", "gif", "jpeg", "jpg", "json", "pdf", "png", "txt", "webp",
+];
+
+/// Says where an attachment lies: under its hash (S10), with an ending by which a browser takes it for
+/// nothing but what it is. Without one, some would look into it, and find a page to run (S14).
+pub(super) fn attachment(one: &Attachment) -> String {
+    let ending = one.name.rsplit_once('.').map(|(_, ending)| ending);
+    let ending = ending.map(str::to_ascii_lowercase);
+    let known = SHOWN
+        .iter()
+        .find(|known| ending.as_deref() == Some(**known));
+    format!("attachments/{}.{}", one.sha256, known.unwrap_or(&"bin"))
 }
 
 /// Writes a name so that it cannot turn around what stands beside it.
@@ -144,4 +161,39 @@ pub(super) fn when(time: Timestamp) -> String {
         html(&text),
         html(&second.replace('T', " "))
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use comity_domain::Sha256Hex;
+
+    use super::*;
+
+    // S10 S14
+    #[test]
+    fn an_attachment_is_named_as_nothing_that_runs() {
+        let named = |name: &str| {
+            let one = Attachment {
+                sha256: Sha256Hex::new([0xab; 32]),
+                name: name.to_owned(),
+                bytes: 1,
+            };
+            let place = attachment(&one);
+            let (stem, ending) = place.rsplit_once('.').unwrap();
+            assert_eq!(stem, format!("attachments/{}", "ab".repeat(32)));
+            ending.to_owned()
+        };
+        for (name, ending) in [
+            ("notes.txt", "txt"),
+            ("a.b.PNG", "png"),
+            ("page.html", "bin"),
+            ("image.svg", "bin"),
+            ("x.txt.exe", "bin"),
+            ("x.txt/../y", "bin"),
+            ("txt", "bin"),
+            ("", "bin"),
+        ] {
+            assert_eq!(named(name), ending, "{name}");
+        }
+    }
 }

@@ -2,18 +2,19 @@
 
 use std::collections::BTreeSet;
 
-use comity_domain::{MessageId, Sha256Hex};
+use comity_domain::MessageId;
 use comity_kernel::archive::batch::Blob;
 use comity_kernel::archive::export::{
     ExportMessages, ExportScope, ExportThreads, ExportedMessage, ExportedThread, Scope,
 };
 use comity_kernel::archive::{Exported, Exporting};
+use comity_kernel::mail::table::Attachment;
 use comity_kernel::{Actor, Error, Kernel};
 
 use super::index;
 use super::page::{FOOT, SEARCH, STYLE, head, pages_of};
 use super::site::{Sheet, Site};
-use super::thread::{MESSAGES, Summary, links, message, place};
+use super::thread::{MESSAGES, Summary, attachment, links, message, place};
 use super::words::Words;
 
 /// Threads that are read at a time.
@@ -137,23 +138,25 @@ impl Walk<'_> {
         sheet.push(&message(one))?;
         self.words.add(thread.get(), page, one)?;
         for attachment in &one.attachments {
-            self.attachment(attachment.sha256)?;
+            self.attachment(attachment)?;
         }
         self.messages += 1;
         Ok(())
     }
 
     /// Copies an attachment, once.
-    fn attachment(&mut self, sha256: Sha256Hex) -> Result<(), Error> {
-        let name = sha256.to_string();
+    fn attachment(&mut self, one: &Attachment) -> Result<(), Error> {
+        let name = attachment(one);
         if !self.attachments.insert(name.clone()) {
             return Ok(());
         }
-        let blob = self.kernel.query(Actor::System, Blob { sha256 });
+        let blob = self
+            .kernel
+            .query(Actor::System, Blob { sha256: one.sha256 });
         let bytes = blob.wait()?.answer;
         let bytes = bytes.ok_or_else(|| Error::Damaged {
-            what: format!("attachment {name} is missing"),
+            what: format!("attachment {} is missing", one.sha256),
         })?;
-        self.site.write(&format!("attachments/{name}"), &bytes)
+        self.site.write(&name, &bytes)
     }
 }

@@ -1,17 +1,18 @@
 //! Follows the log and archives it, piece by piece.
 
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 
-use comity_domain::token::to_hex;
 use comity_domain::{Seq, Sha256Hex, Timestamp};
 use comity_kernel::ambient::Ambient;
 use comity_kernel::archive::batch::Blob;
 use comity_kernel::archive::position::{ArchivePosition, NotWritten};
 use comity_kernel::archive::{ArchiveBatch, ArchiveState, Batch};
+use comity_kernel::epoch::AskStanding;
 use comity_kernel::{Actor, Kernel};
 
 use super::error::ArchiveError;
+use super::lost::same_log;
 use super::render::{self, Content, File};
 use super::repository::Archive;
 use super::{line, place};
@@ -109,6 +110,25 @@ impl Archiver {
         cut
     }
 
+    /// Looks whether the archive is as it was left; while it is written, nobody else looks. What is
+    /// wrong with it is remembered, and it is opened anew at the next step (fault 6, K5).
+    pub fn is_as_left(&self) -> bool {
+        let mut archive = match self.archive.try_lock() {
+            Ok(archive) => archive,
+            Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
+            Err(TryLockError::WouldBlock) => return true,
+        };
+        match archive.as_ref().map(Archive::must_be_as_left) {
+            None => false,
+            Some(Ok(())) => true,
+            Some(Err(error)) => {
+                self.note(Some(&error));
+                *archive = None;
+                false
+            }
+        }
+    }
+
     /// Archives everything there is.
     pub fn drain(&self) -> Result<Seq, ArchiveError> {
         loop {
@@ -142,8 +162,19 @@ impl Archiver {
 
     /// Reads a piece of the log, and what its files are rendered from.
     pub(super) fn piece(&self, after: Seq, events_max: i64) -> Result<Batch, ArchiveError> {
+        self.piece_up_to(after, Seq::new(i64::MAX), events_max)
+    }
+
+    /// Reads a piece of the log that goes no further than an event.
+    pub(super) fn piece_up_to(
+        &self,
+        after: Seq,
+        through: Seq,
+        events_max: i64,
+    ) -> Result<Batch, ArchiveError> {
         let asked = ArchiveBatch {
             after,
+            through,
             events_max,
             bytes_max: BYTES_MAX,
         };
@@ -154,8 +185,9 @@ impl Archiver {
         let Settings {
             repository, lock, ..
         } = &self.settings;
-        let archive = Archive::open(repository, lock, self.kernel.epoch(), &self.ambient)?;
-        let database = *self.kernel.head().borrow();
+        let standing = self.kernel.query(Actor::System, AskStanding).wait()?.answer;
+        let archive = Archive::open(repository, lock, &standing, &self.ambient)?;
+        let database = standing.seq;
         if archive.through() > database {
             return Err(ArchiveError::Ahead {
                 archive: archive.through(),
@@ -170,6 +202,7 @@ impl Archiver {
         let noted = self.kernel.query(Actor::System, asked).wait()?.answer;
         let noted = noted.map_or(Seq::ZERO, |position| position.through);
         if noted < archive.through() {
+            archive.flush()?;
             let moved = self.kernel.archive_moved(
                 archive.id().clone(),
                 noted.next(),
@@ -183,18 +216,13 @@ impl Archiver {
 
     /// Refuses to go on from another log: the database may have been put back and grown again.
     fn must_be_the_same_log(&self, archive: &Archive) -> Result<(), ArchiveError> {
-        let Some(hash) = archive.hash() else {
+        let Some(head) = archive.head() else {
             return Ok(());
         };
-        let last = self.piece(Seq::new(archive.through().get() - 1), 1)?;
-        let same = last
-            .events
-            .first()
-            .is_some_and(|event| to_hex(&event.hash) == hash);
-        if same {
+        if same_log(&self.kernel, head)? {
             return Ok(());
         }
-        let through = archive.through();
+        let through = head.through;
         Err(ArchiveError::Foreign {
             what: format!(
                 "the archive's log is not the database's: they differ at event {through} or before"

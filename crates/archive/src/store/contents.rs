@@ -9,13 +9,17 @@ use comity_domain::Seq;
 use super::error::ArchiveError;
 use super::place;
 use super::repository::{Head, head_of};
+use crate::bounded::Bounds;
 use crate::git::{Git, GitError};
 use crate::object_id::ObjectId;
 
 /// Bytes that are read at a time, unless a single file has more.
 const BYTES_AT_A_TIME: u64 = 16 << 20;
-/// How long a walk over the whole repository may take.
-const WALK_MAX: Duration = Duration::from_mins(10);
+/// A walk over the whole repository: the names of some eight million files are that long.
+const WALK: Bounds = Bounds {
+    time_max: Duration::from_mins(10),
+    bytes_max: 1 << 30,
+};
 
 /// What an archive holds at its end.
 pub(super) struct Contents {
@@ -28,7 +32,7 @@ pub(super) struct Contents {
 impl Contents {
     /// Reads the names of all files; nothing before the first commit.
     pub(super) fn of(repository: &Path) -> Result<Option<Self>, ArchiveError> {
-        let git = Git::at(repository);
+        let git = Git::bare_at(repository);
         let Some(head) = head_of(&git, repository)? else {
             return Ok(None);
         };
@@ -40,7 +44,7 @@ impl Contents {
             "--full-tree",
             head.commit.as_str(),
         ];
-        let listed = git.run_within(&arguments, Vec::new(), WALK_MAX)?;
+        let listed = git.run_within(&arguments, Vec::new(), WALK)?;
         let entries = listed
             .split(|byte| *byte == 0)
             .filter(|entry| !entry.is_empty());
@@ -54,7 +58,9 @@ impl Contents {
         self.files.keys()
     }
 
-    /// Returns the pieces of the log in their order, which must be without a gap.
+    /// Returns the pieces of the log in their order.
+    ///
+    /// Before an epoch there is a gap; whether any other is missing, the chain knows.
     pub(super) fn pieces(&self) -> Result<Vec<(Seq, Seq, String)>, ArchiveError> {
         let logs = self.files.keys().filter(|path| path.starts_with("log/"));
         let mut pieces = Vec::new();
@@ -66,7 +72,7 @@ impl Contents {
         pieces.sort();
         let mut next = Seq::new(1);
         for (first, last, path) in &pieces {
-            if *first != next || last < first {
+            if *first < next || last < first {
                 return Err(broken(path, "does not follow on the piece before"));
             }
             next = last.next();
@@ -116,9 +122,7 @@ impl Contents {
             wanted.push('\n');
         }
         let arguments = ["cat-file", "--batch"];
-        let answer = self
-            .git
-            .run_within(&arguments, wanted.into_bytes(), WALK_MAX)?;
+        let answer = self.git.run_within(&arguments, wanted.into_bytes(), WALK)?;
         let mut rest = answer.as_slice();
         for path in paths {
             let (content, behind) =
@@ -132,7 +136,7 @@ impl Contents {
     /// Has git examine every object.
     pub(super) fn examine(&self) -> Result<(), ArchiveError> {
         let arguments = ["fsck", "--strict", "--no-dangling", "--no-progress"];
-        self.git.run_within(&arguments, Vec::new(), WALK_MAX)?;
+        self.git.run_within(&arguments, Vec::new(), WALK)?;
         Ok(())
     }
 }
@@ -164,4 +168,42 @@ fn one_object(answer: &[u8]) -> Option<(&[u8], &[u8])> {
     let content = rest.get(1..)?;
     let (content, rest) = content.split_at_checked(size)?;
     Some((content, rest.strip_prefix(b"\n")?))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fmt::Write as _;
+    use std::process::{Command, Stdio};
+
+    use super::*;
+
+    // D11: an archive of many files is read, too
+    #[test]
+    fn a_long_list_of_files_is_taken_in() {
+        let directory = tempfile::tempdir().unwrap();
+        let git = Git::bare_at(directory.path());
+        git.run(&["init", "--quiet", "--bare"], Vec::new()).unwrap();
+        let message = "x\n\nComity-Epoch: e\nComity-Hash: 00\nComity-Through: 0\n";
+        let mut stream = format!(
+            "feature done\ncommit refs/heads/main\ncommitter c <c@c> 0 +0000\ndata {}\n{message}\n",
+            message.len()
+        );
+        // Long names instead of many: git lists 70 MB of them.
+        let folder = "long/".repeat(800);
+        for number in 0..17_500 {
+            let _ = writeln!(stream, "M 100644 inline {folder}{number}\ndata 0\n");
+        }
+        stream.push_str("done\n");
+        let list = directory.path().join("stream");
+        std::fs::write(&list, stream).unwrap();
+        let imported = Command::new("git")
+            .arg("--git-dir")
+            .arg(directory.path())
+            .args(["fast-import", "--quiet", "--done"])
+            .stdin(Stdio::from(std::fs::File::open(&list).unwrap()))
+            .status();
+        assert!(imported.unwrap().success());
+        let contents = Contents::of(directory.path()).unwrap().unwrap();
+        assert_eq!(contents.paths().count(), 17_500);
+    }
 }

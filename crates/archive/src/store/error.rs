@@ -21,6 +21,9 @@ pub enum ArchiveError {
         /// What was found.
         what: String,
     },
+    /// There was one, and it is not there any more.
+    #[error("the archive's repository is gone")]
+    Gone,
     /// The archive is ahead of the database.
     #[error("the archive goes to event {archive}, the database only to {database}")]
     Ahead {
@@ -97,8 +100,10 @@ impl ArchiveError {
                 "move the repository away, then `comity archive rebuild` makes it anew"
             }
             Self::Ahead { .. } => {
-                "the database lost its end: `comity restore --from-archive` brings it back"
+                "the database lost its end: `comity restore --from-archive` brings it back, \
+                 `comity serve --new-epoch` goes on without it"
             }
+            Self::Gone => "it is made anew from the database",
             Self::Unwritable { .. } => "`comity doctor` says what is wrong with the log",
             Self::Full => "free space on its disk; it goes on by itself",
             Self::File { .. } | Self::Git(_) | Self::Io { .. } | Self::Kernel(_) => {

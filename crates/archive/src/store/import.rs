@@ -200,7 +200,7 @@ mod tests {
     #[test]
     fn what_git_minds_is_told_even_if_more_was_to_come() {
         let directory = tempfile::tempdir().unwrap();
-        let git = Git::at(directory.path());
+        let git = Git::bare_at(directory.path());
         git.run(&["init", "--quiet", "--bare"], Vec::new()).unwrap();
         let lock = Handle::create(directory.path().join("lock")).unwrap();
         let file = |path: &str, bytes| File {

@@ -1,13 +1,15 @@
 //! Answers for the archive: how it stands, whether it is right, and what to do about it.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use comity_domain::Seq;
+use comity_domain::limits::ARCHIVE_BATCH_MAX;
 use comity_kernel::archive::position::ArchiveCuts;
 use comity_kernel::archive::status::{ArchiveLag, Lag};
 use comity_kernel::archive::{
-    ArchiveId, ArchiveStatus, Archivist, Exported, Exporting, Rebuilt, Retried, Verified,
+    ArchiveId, ArchiveStatus, Archivist, Exported, Exporting, Quarantined, Rebuilt, Retried,
+    Verified,
 };
 use comity_kernel::{Actor, Error};
 
@@ -27,6 +29,8 @@ const CUTS: i64 = 1_000;
 
 impl Archivist for Archiver {
     fn status(&self) -> Result<ArchiveStatus, Error> {
+        // What it finds is in the health.
+        self.is_as_left();
         let health = self.health();
         let repository = self.repository();
         let through = through_of(repository).unwrap_or(Seq::ZERO);
@@ -79,7 +83,7 @@ fn through_of(repository: &Path) -> Option<Seq> {
     if !repository.exists() {
         return None;
     }
-    let head = head_of(&Git::at(repository), repository).ok()??;
+    let head = head_of(&Git::bare_at(repository), repository).ok()??;
     Some(head.through)
 }
 
@@ -120,6 +124,12 @@ impl Archiver {
         let mut commits = 0;
         let head = *self.kernel().head().borrow();
         let mut cuts = self.cuts(&id, Seq::ZERO)?.into_iter();
+        let left_out: BTreeSet<_> = self
+            .lag(old.through(), i64::MAX)?
+            .quarantined
+            .into_iter()
+            .map(|one| (one.seq, one.path))
+            .collect();
         while fresh.through() < head {
             let after = fresh.through();
             let next = loop {
@@ -135,12 +145,19 @@ impl Archiver {
                     }
                 }
             };
-            let length = next.map_or(self.batch_max(), |next| next.get() - after.get());
-            let batch = self.piece(after, length)?;
+            let batch = match next {
+                Some(next) => {
+                    let length = (next.get() - after.get()).min(ARCHIVE_BATCH_MAX);
+                    self.piece_up_to(after, next, length)?
+                }
+                None => self.piece(after, self.batch_max())?,
+            };
             if batch.events.is_empty() {
                 break;
             }
-            self.commit(&mut fresh, &batch, render::files(&batch))?;
+            let mut files = render::files(&batch);
+            files.retain(|file| !left_out.contains(&(file.seq, file.path.clone())));
+            self.commit(&mut fresh, &batch, files)?;
             commits += 1;
             fresh.repack()?;
         }
@@ -172,7 +189,15 @@ impl Archiver {
             None => turn.insert(self.open()?),
         };
         let mut written = 0;
-        for one in self.lag(archive.through(), i64::MAX)?.quarantined {
+        let quarantined = self.lag(archive.through(), i64::MAX)?.quarantined;
+        let newest = self.newest(&quarantined, archive.through())?;
+        for one in quarantined {
+            if newest.get(&one.path).is_some_and(|seq| *seq > one.seq) {
+                // What came later is there, or in quarantine itself.
+                let id = archive.id().clone();
+                self.kernel().archive_freed(id, one.seq, one.path).wait()?;
+                continue;
+            }
             let batch = self.piece(Seq::new(one.seq.get() - 1), 1)?;
             let mut files = render::files(&batch);
             files.retain(|file| file.path == one.path);
@@ -194,6 +219,32 @@ impl Archiver {
         }
         let left = self.lag(archive.through(), 0)?.quarantined_count;
         Ok(Retried { written, left })
+    }
+}
+
+impl Archiver {
+    /// Finds the last event that writes each of these files: pages, agents and leases change.
+    fn newest(
+        &self,
+        files: &[Quarantined],
+        through: Seq,
+    ) -> Result<BTreeMap<String, Seq>, ArchiveError> {
+        let wanted: BTreeSet<_> = files.iter().map(|one| one.path.as_str()).collect();
+        let mut newest = BTreeMap::new();
+        let Some(first) = files.iter().map(|one| one.seq).min() else {
+            return Ok(newest);
+        };
+        let mut after = first;
+        loop {
+            let batch = self.piece_up_to(after, through, self.batch_max())?;
+            let Some(last) = batch.events.last() else {
+                return Ok(newest);
+            };
+            after = last.seq;
+            let written = render::files(&batch).into_iter();
+            let written = written.filter(|file| wanted.contains(file.path.as_str()));
+            newest.extend(written.map(|file| (file.path, file.seq)));
+        }
     }
 }
 

@@ -5,7 +5,7 @@
 //! commits; all of these are functions of a piece of the log. `import` hands a commit to
 //! `git fast-import`, `leftovers` clears what a killed one left, `repository` puts both together, and
 //! `archiver` follows the log. `contents` reads one back, for `verify`, `restore` and `keeper`, which
-//! answers for it.
+//! answers for it. `lost` compares the ends of archive and database.
 
 mod archiver;
 mod assignment;
@@ -17,6 +17,7 @@ mod keeper;
 mod leftovers;
 mod letter;
 mod line;
+mod lost;
 mod message;
 mod place;
 mod render;
@@ -28,4 +29,5 @@ pub use archiver::{Archiver, Cut, Settings};
 pub use assignment::Assignment;
 pub use error::ArchiveError;
 pub use letter::Letter;
-pub use restore::{must_not_be_behind, restore};
+pub use lost::{Behind, End};
+pub use restore::restore;

@@ -87,7 +87,8 @@ fn rendered(batch: &Batch, recorded: &Recorded, event: &Event) -> Vec<(String, C
         | Event::ReleaseRequested(_)
         | Event::ReleaseAnswered(_)
         | Event::SentinelClaimed(_)
-        | Event::SentinelReset(_) => Vec::new(),
+        | Event::SentinelReset(_)
+        | Event::EpochBegun(_) => Vec::new(),
         comity_kernel::work_event!() => {
             dispatch::file(batch, recorded, event).into_iter().collect()
         }

@@ -9,6 +9,7 @@ use comity_domain::Seq;
 use comity_domain::token::to_hex;
 use comity_kernel::ambient::Ambient;
 use comity_kernel::archive::ArchiveId;
+use comity_kernel::epoch::Standing;
 use serde::{Deserialize, Serialize};
 
 use super::error::ArchiveError;
@@ -27,6 +28,8 @@ const PACKS_MAX: usize = 50;
 const REPACK_MAX: Duration = Duration::from_mins(10);
 /// Bytes that must stay free on the archive's disk.
 const RESERVE_BYTES: u64 = 64 << 20;
+/// Files that must be possible there.
+const RESERVE_FILES: u64 = 100;
 
 /// An archive that this process may write.
 pub(super) struct Archive {
@@ -63,11 +66,13 @@ impl Archive {
     pub(super) fn open(
         path: &Path,
         lock: &Path,
-        epoch: &str,
+        standing: &Standing,
         ambient: &Ambient,
     ) -> Result<Self, ArchiveError> {
         crate::version::check()?;
         let lock = take(lock)?;
+        let epoch = standing.epoch.as_str();
+        put_aside_if_left(path, standing)?;
         if !path.exists() {
             let mark = Mark {
                 archive: to_hex(&ambient.random::<8>()),
@@ -82,7 +87,7 @@ impl Archive {
         let id = ArchiveId::parse(mark.archive).map_err(|_| foreign(path, "has a broken mark"))?;
         leftovers::clear(path).map_err(ArchiveError::io("left-over locks cannot be removed"))?;
         let mut archive = Self {
-            git: Git::at(path),
+            git: Git::bare_at(path),
             path: path.to_owned(),
             lock,
             id,
@@ -110,7 +115,7 @@ impl Archive {
         };
         make(path, &mark)?;
         Ok(Self {
-            git: Git::at(path),
+            git: Git::bare_at(path),
             path: path.to_owned(),
             lock,
             id: self.id.clone(),
@@ -124,9 +129,9 @@ impl Archive {
         &self.id
     }
 
-    /// Returns the chain's hash where it ends.
-    pub(super) fn hash(&self) -> Option<&str> {
-        self.head.as_ref().map(|head| head.hash.as_str())
+    /// Returns where it ends; nothing before the first commit.
+    pub(super) fn head(&self) -> Option<&Head> {
+        self.head.as_ref()
     }
 
     /// Returns the last event that is in it.
@@ -161,7 +166,14 @@ impl Archive {
             message: message::write(events, &trailers),
             files,
         };
-        let made = import::run(&self.git, &self.lock, &commit, blob)?;
+        let made = match import::run(&self.git, &self.lock, &commit, blob) {
+            Ok(made) => made,
+            Err(error) => {
+                // The disk may have got full meanwhile: then no file is to blame (D4).
+                self.must_have_room()?;
+                return Err(error);
+            }
+        };
         if loose_head(&self.path).as_ref() != Some(&made) {
             return Err(foreign(&self.path, "was moved by somebody else"));
         }
@@ -176,7 +188,7 @@ impl Archive {
     }
 
     /// Waits until everything is on the disk: only then may anybody rely on it (D2).
-    fn flush(&self) -> Result<(), ArchiveError> {
+    pub(super) fn flush(&self) -> Result<(), ArchiveError> {
         let failed = ArchiveError::io("the archive cannot be flushed");
         let directory = match File::open(&self.path) {
             Ok(directory) => directory,
@@ -189,21 +201,26 @@ impl Archive {
         let stat = rustix::fs::statvfs(&self.path).map_err(|error| {
             ArchiveError::io("the archive's disk cannot be asked")(error.into())
         })?;
-        if stat.f_bavail.saturating_mul(stat.f_frsize) < RESERVE_BYTES {
+        let bytes = stat.f_bavail.saturating_mul(stat.f_frsize);
+        // Some file systems do not count files, and say that there are none.
+        let files_are_counted = stat.f_files > 0;
+        if bytes < RESERVE_BYTES || files_are_counted && stat.f_favail < RESERVE_FILES {
             return Err(ArchiveError::Full);
         }
         Ok(())
     }
 
     /// Refuses to go on from what somebody else left: it is never overwritten (fault 6).
-    fn must_be_as_left(&self) -> Result<(), ArchiveError> {
-        let known = self.head.as_ref().map(|head| &head.commit);
-        if loose_head(&self.path).as_ref() == known {
-            return Ok(());
+    pub(super) fn must_be_as_left(&self) -> Result<(), ArchiveError> {
+        if !self.path.exists() {
+            return Err(ArchiveError::Gone);
         }
-        // The reference may have been packed; then git knows.
-        let head = head_of(&self.git, &self.path)?;
-        if head.as_ref().map(|head| &head.commit) == known {
+        if mark_of(&self.path)?.archive != *self.id {
+            return Err(foreign(&self.path, "is another one than before"));
+        }
+        let known = self.head.as_ref().map(|head| &head.commit);
+        let found = loose_head(&self.path).or_else(|| packed_head(&self.path));
+        if found.as_ref() == known {
             return Ok(());
         }
         Err(foreign(&self.path, "was moved by somebody else"))
@@ -215,6 +232,9 @@ impl Archive {
         if before < PACKS_MAX {
             return Ok(());
         }
+        // If the last one was killed, it left as much as it had put together (D13).
+        leftovers::clear(&self.path)
+            .map_err(ArchiveError::io("left-over packs cannot be removed"))?;
         // Like an import it holds the lock, should this process be killed meanwhile (D8).
         let held = self.lock.try_clone();
         let held = held.map_err(ArchiveError::io("the lock cannot be shared"))?;
@@ -262,7 +282,7 @@ fn make(path: &Path, mark: &Mark) -> Result<(), ArchiveError> {
         std::fs::remove_dir_all(&aside).map_err(failed())?;
     }
     std::fs::create_dir(&aside).map_err(failed())?;
-    let git = Git::at(&aside);
+    let git = Git::bare_at(&aside);
     let arguments = [
         "init",
         "--quiet",
@@ -281,6 +301,36 @@ fn make(path: &Path, mark: &Mark) -> Result<(), ArchiveError> {
     let parent = path.parent().unwrap_or(Path::new("."));
     let parent = File::open(parent).map_err(failed())?;
     parent.sync_all().map_err(failed())
+}
+
+/// Puts the archive of an epoch that was left beside its place: it alone has what was lost.
+fn put_aside_if_left(path: &Path, standing: &Standing) -> Result<(), ArchiveError> {
+    if !path.exists() {
+        return Ok(());
+    }
+    let Mark { epoch, .. } = mark_of(path)?;
+    let Some(end) = standing.left(&epoch).filter(|_| epoch != standing.epoch) else {
+        return Ok(());
+    };
+    let head = head_of(&Git::bare_at(path), path)?;
+    if let Some(head) = head.filter(|head| head.through >= end) {
+        return Err(ArchiveError::Ahead {
+            archive: head.through,
+            database: standing.seq,
+        });
+    }
+    let failed = || ArchiveError::io("the archive of an epoch that was left cannot be put aside");
+    let mut names = std::iter::once(String::new()).chain((2..u32::MAX).map(|n| format!("-{n}")));
+    let free = names.find_map(|number| {
+        let kept = path.with_file_name(format!("archive-{epoch}{number}.git"));
+        (!kept.exists()).then_some(kept)
+    });
+    let kept = free.ok_or_else(|| foreign(path, "has no name left to be put aside under"))?;
+    std::fs::rename(path, &kept).map_err(failed())?;
+    let parent = File::open(path.parent().unwrap_or(Path::new("."))).map_err(failed())?;
+    parent.sync_all().map_err(failed())?;
+    tracing::warn!(kept = %kept.display(), "the archive of the epoch that was left is kept");
+    Ok(())
 }
 
 /// Returns what tells an archive from others of its workspace.
@@ -336,10 +386,22 @@ fn loose_head(path: &Path) -> Option<ObjectId> {
     ObjectId::parse(text.strip_suffix(b"\n").unwrap_or(&text))
 }
 
+/// Reads the reference where somebody packed it together with others.
+fn packed_head(path: &Path) -> Option<ObjectId> {
+    let text = std::fs::read_to_string(path.join("packed-refs")).ok()?;
+    let mut lines = text.lines();
+    lines.find_map(|line| ObjectId::parse(line.strip_suffix(" refs/heads/main")?.as_bytes()))
+}
+
+/// Counts the packs that git reads, not what it left half-made.
 fn packs(path: &Path) -> Result<usize, ArchiveError> {
     let failed = || ArchiveError::io("the archive's packs cannot be counted");
     let entries = std::fs::read_dir(path.join("objects/pack")).map_err(failed())?;
-    let is_pack =
-        |entry: &std::fs::DirEntry| entry.file_name().to_string_lossy().ends_with(".pack");
+    let is_pack = |entry: &std::fs::DirEntry| {
+        let (name, path) = (entry.file_name(), entry.path());
+        name.as_encoded_bytes().starts_with(b"pack-")
+            && path.extension().is_some_and(|end| end == "pack")
+            && path.with_extension("idx").exists()
+    };
     Ok(entries.flatten().filter(is_pack).count())
 }

@@ -4,9 +4,9 @@ use std::path::Path;
 
 use comity_domain::Seq;
 use comity_domain::token::to_hex;
+use comity_kernel::Options;
 use comity_kernel::log::Recorded;
 use comity_kernel::transfer::Refill;
-use comity_kernel::{Error, Options};
 use sha2::{Digest as _, Sha256};
 
 use super::contents::{Contents, broken};
@@ -50,27 +50,8 @@ pub fn restore(
     Ok(refill.finish(&contents.head.epoch)?)
 }
 
-fn events_of(path: &str, bytes: &[u8]) -> Result<Vec<Recorded>, ArchiveError> {
+pub(super) fn events_of(path: &str, bytes: &[u8]) -> Result<Vec<Recorded>, ArchiveError> {
     let text = std::str::from_utf8(bytes).map_err(|_| broken(path, "is not text"))?;
     let read = |text: &str| line::read(text).ok_or_else(|| broken(path, "has a broken line"));
     text.lines().map(read).collect()
-}
-
-/// Refuses a database that has lost its end: the archive goes further (A14).
-pub fn must_not_be_behind(repository: &Path, epoch: &str, database: Seq) -> Result<(), Error> {
-    if !repository.exists() {
-        return Ok(());
-    }
-    let git = crate::git::Git::at(repository);
-    // An archive that cannot be read is its own matter, and no reason to refuse the database.
-    let Ok(Some(head)) = super::repository::head_of(&git, repository) else {
-        return Ok(());
-    };
-    if head.epoch == epoch && head.through > database {
-        return Err(Error::BehindArchive {
-            archive: head.through,
-            database,
-        });
-    }
-    Ok(())
 }

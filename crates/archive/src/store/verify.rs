@@ -79,7 +79,7 @@ fn compare(
     found: &mut Found,
 ) -> Result<(), ArchiveError> {
     let pieces = contents.pieces()?;
-    let mut spans = pieces.iter();
+    let (mut spans, mut after) = (pieces.iter(), Seq::ZERO);
     let mut expected: BTreeMap<String, Option<[u8; 32]>> = BTreeMap::new();
     let paths = pieces.iter().map(|(_, _, path)| path.clone());
     contents.read_each(paths, |path, bytes| {
@@ -87,7 +87,8 @@ fn compare(
             return Ok(());
         };
         let length = last.get() - first.get() + 1;
-        let batch = archiver.piece(Seq::new(first.get() - 1), length)?;
+        let batch = archiver.piece_up_to(after, *last, length)?;
+        after = *last;
         found.events += length;
         if line::write(&batch.events)? != bytes {
             found.differs(format!("`{path}` is not what the log says"));

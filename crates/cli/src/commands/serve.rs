@@ -17,7 +17,7 @@ use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::config::Config;
-use crate::door::{Embedded, runtime};
+use crate::door::{Embedded, WhenLost, runtime};
 use crate::failure::Failure;
 use crate::output::{self, Form, LogFormat};
 use crate::session::Context;
@@ -31,6 +31,10 @@ pub(crate) struct Serve {
     /// Listen beyond this machine without TLS: tokens and mail can be read on the way.
     #[arg(long)]
     allow_plain: bool,
+    /// Go on with a database that is older than its archive, in a new epoch: every number from then
+    /// on is above the archive's, which is kept beside the new one.
+    #[arg(long)]
+    new_epoch: bool,
     /// How the log is written.
     #[arg(
         long,
@@ -49,7 +53,12 @@ impl Serve {
             return Err(Error::invalid("--addr", rule).into());
         }
         let data = DataDir::open(&context.directory)?;
-        let owned = Embedded::alone(&data, &context.config)?;
+        let when_lost = if self.new_epoch {
+            WhenLost::NewEpoch
+        } else {
+            WhenLost::Refuse
+        };
+        let owned = Embedded::alone(&data, &context.config, when_lost)?;
         let token = ensure_operator_token(&owned.kernel, &data)?;
         let (kernel, _hold) = owned.into_parts();
         kernel.check_in_background();

@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
-use comity_archive::store::must_not_be_behind;
+use comity_archive::store::{ArchiveError, End};
 use comity_domain::Seq;
 use comity_kernel::actor::{Actor, Caller};
 use comity_kernel::ambient::Ambient;
 use comity_kernel::datadir::{DataDir, Hold};
+use comity_kernel::epoch::begin_epoch;
 use comity_kernel::operation::{Operation, with_secret};
 use comity_kernel::options::Sharing;
 use comity_kernel::{Error, Kernel};
@@ -25,6 +26,15 @@ pub(crate) struct Embedded {
     /// Whoever answers for the archive, unless it is switched off or a server's.
     archive: Option<Arc<Resting>>,
     hold: Hold,
+}
+
+/// What a server does with a database that has lost its end.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum WhenLost {
+    /// It refuses it.
+    Refuse,
+    /// It begins a new epoch.
+    NewEpoch,
 }
 
 impl Embedded {
@@ -53,15 +63,27 @@ impl Embedded {
         })
     }
 
-    /// Opens the kernel for a server, alone on its data directory, unless the database lost its end.
-    pub(crate) fn alone(data: &DataDir, config: &Config) -> Result<Self, Error> {
+    /// Opens the kernel for a server, alone on its data directory.
+    pub(crate) fn alone(
+        data: &DataDir,
+        config: &Config,
+        when_lost: WhenLost,
+    ) -> Result<Self, Error> {
         let hold = data.hold_for_server()?;
         let mut options = config.options(data.database())?;
         options.backups = Some(data.backups()?);
         options.exports = Some(data.exports());
-        let kernel = Kernel::open(options)?;
-        let database = *kernel.head().borrow();
-        must_not_be_behind(&data.archive(), kernel.epoch(), database)?;
+        let mut kernel = Kernel::open(options.clone())?;
+        match (End::of(&data.archive(), &kernel)?, when_lost) {
+            (End::Lost(behind) | End::Replaced(behind), WhenLost::NewEpoch) => {
+                kernel.stop();
+                let lost = behind.read(&data.archive()).map_err(unread)?;
+                let first = begin_epoch(&options, &lost)?;
+                tracing::warn!(first = %first, "a new epoch has begun");
+                kernel = Kernel::open(options)?;
+            }
+            (end, _) => end.must_not_be_lost()?,
+        }
         Ok(Self {
             kernel: Arc::new(kernel),
             archive: None,
@@ -125,5 +147,15 @@ impl Embedded {
         };
         let check = json!({ "name": "write", "status": status, "detail": detail });
         json!({ "status": status, "checks": [check] })
+    }
+}
+
+/// Says why what was lost cannot be read: without that, no number is known to be new.
+fn unread(error: ArchiveError) -> Error {
+    match error {
+        ArchiveError::Kernel(error) => error,
+        error => Error::Unusable {
+            what: format!("what the database lost cannot be read from the archive: {error}"),
+        },
     }
 }

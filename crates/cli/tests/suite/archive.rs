@@ -245,6 +245,31 @@ fn a_server_refuses_a_database_that_is_behind_its_archive() {
     assert_eq!((exit, &error["error"]), (7, &json!("behind_archive")));
     let (exit, error) = place.ask("archive sync --operator").unwrap_err();
     assert_eq!(exit, 7, "{error}");
+    let lost = error["archive"].as_i64().unwrap();
+    // With the loss accepted, everything goes on above it; the archive that has it is kept.
+    let server = place.serve_with(&["--new-epoch"]);
+    let made = place.call("ensure_project", &json!({ "key": "/srv/new" }));
+    let made = made.unwrap();
+    assert!(made["project"]["id"].as_i64().unwrap() > lost, "{made}");
+    let synced = place.ask("archive sync --operator").unwrap();
+    assert_eq!(
+        (&synced["lag"], &synced["state"]),
+        (&json!(0), &json!("following"))
+    );
+    assert!(synced["through"].as_i64().unwrap() > lost, "{synced}");
+    let verified = place.ask("archive verify --operator").unwrap();
+    assert_eq!(verified["ok"], true, "{verified}");
+    assert_eq!(place.ask("doctor --operator").unwrap()["ok"], true);
+    drop(server);
+    let entries = std::fs::read_dir(place.data()).unwrap();
+    let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let archives: Vec<_> = names.filter(|name| name.contains(".git")).collect();
+    assert_eq!(archives.len(), 2, "{archives:?}");
+    // Once is enough: nothing is lost now.
+    let before = place.ask("archive status --operator").unwrap()["through"].clone();
+    drop(place.serve_with(&["--new-epoch"]));
+    let head = place.ask("project list --operator").unwrap()["as_of_seq"].clone();
+    assert_eq!(head, before, "no second epoch");
 }
 
 #[test]

@@ -1,5 +1,8 @@
 //! A workspace that is lost and comes back, and one that moves to another engine and back.
 
+use std::os::unix::fs::DirBuilderExt as _;
+
+use comity_testkit::{Engine, Kit, bulk};
 use serde_json::{Value, json};
 
 use crate::place::Place;
@@ -81,13 +84,9 @@ fn a_lost_database_comes_back_from_its_archive() {
 // D11, K6: there and back, to the same state
 #[test]
 fn a_workspace_moves_to_postgresql_and_back() {
-    let Ok(server) = std::env::var("COMITY_TEST_POSTGRES") else {
-        panic!("COMITY_TEST_POSTGRES names a PostgreSQL server; `scripts/test` starts one");
-    };
     let place = with_mail();
     let before = state(&place);
-    let joint = if server.contains('?') { '&' } else { '?' };
-    let url = format!("{server}{joint}schema=moving_{}", std::process::id());
+    let url = comity_testkit::kit::fresh_schema_url();
     let moved = place
         .json(&["migrate", "--to", &url, "--operator"])
         .unwrap();
@@ -108,6 +107,58 @@ fn a_workspace_moves_to_postgresql_and_back() {
     place.ask("migrate --to sqlite --operator").unwrap();
     std::fs::remove_file(&settings).unwrap();
     assert_eq!(state(&place), there);
-    let target = comity_kernel::store::PostgresTarget::parse(&url).unwrap();
-    comity_kernel::store::drop_schema(&target).unwrap();
+    comity_testkit::kit::drop_schema(&url);
+}
+
+/// A place whose log is long and has every kind of event.
+fn with_everything(events_min: i64) -> Place {
+    let place = Place::new();
+    let kit = Kit::new(Engine::Sqlite);
+    bulk::write(&kit, events_min);
+    let mut directory = std::fs::DirBuilder::new();
+    directory.mode(0o700).create(place.data()).unwrap();
+    let database = place.data().join("comity.db");
+    kit.kernel().backup(&database).unwrap();
+    place
+}
+
+// D11 D12 K6: whatever has happened comes back from the archive, and from the other engine
+#[test]
+fn a_long_log_of_every_kind_comes_back_and_moves_to_the_same_state() {
+    let events = std::env::var("COMITY_MOVING_EVENTS").map_or(500, |text| text.parse().unwrap());
+    let started = std::time::Instant::now();
+    let place = with_everything(events);
+    let (hash, seq) = state(&place);
+    place.ask("archive sync --operator --timeout 30m").unwrap();
+    let archive = place.data().join("archive.git");
+    let other = Place::new();
+    let restore = ["restore", "--from-archive", archive.to_str().unwrap()];
+    other
+        .json(&[&restore[..], &["--operator"]].concat())
+        .unwrap();
+    assert_eq!(
+        state(&other),
+        (hash.clone(), seq.clone()),
+        "from the archive"
+    );
+    let restored = started.elapsed();
+    let url = comity_testkit::kit::fresh_schema_url();
+    other
+        .json(&["migrate", "--to", &url, "--operator"])
+        .unwrap();
+    let settings = other.data().join("comity.toml");
+    std::fs::write(&settings, format!("[server]\ndatabase = {}\n", json!(url))).unwrap();
+    assert_eq!(state(&other), (hash.clone(), seq.clone()), "on PostgreSQL");
+    for file in ["comity.db", "comity.db-wal", "comity.db-shm"] {
+        let _ = std::fs::remove_file(other.data().join(file));
+    }
+    other.ask("migrate --to sqlite --operator").unwrap();
+    std::fs::remove_file(&settings).unwrap();
+    assert_eq!(state(&other), (hash, seq.clone()), "and back");
+    comity_testkit::kit::drop_schema(&url);
+    eprintln!(
+        "moving: {seq} events, restored after {} s, there and back after {} s: the same state",
+        restored.as_secs(),
+        started.elapsed().as_secs()
+    );
 }

@@ -64,8 +64,14 @@ impl Place {
 
     /// Starts a server and waits until it says where it listens.
     pub(crate) fn serve(&self) -> Server {
+        self.serve_with(&[])
+    }
+
+    /// Starts a server with more arguments.
+    pub(crate) fn serve_with(&self, more: &[&str]) -> Server {
+        let usual = ["serve", "--addr", "127.0.0.1:0", "--json"];
         let mut child = self
-            .command(&["serve", "--addr", "127.0.0.1:0", "--json"])
+            .command(&[&usual, more].concat())
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
             .spawn()

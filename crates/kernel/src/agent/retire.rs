@@ -9,6 +9,7 @@ use super::event::AgentRetired;
 use super::table::{self, Agent, AgentRef};
 use crate::actor::{Actor, Party};
 use crate::command::{Command, Stop};
+use crate::dispatch::due::give_back_all;
 use crate::error::{Error, Impossible};
 use crate::project::ProjectRef;
 use crate::project::table as project_table;
@@ -18,7 +19,7 @@ use crate::token::event::TokenRevoked;
 use crate::token::table as token_table;
 use crate::tx::{Read, WriteTx};
 
-/// Retires an agent, revokes its tokens and ends its leases.
+/// Retires an agent, revokes its tokens, ends its leases and returns the work it has in hand.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RetireAgent {
@@ -53,6 +54,7 @@ impl Command for RetireAgent {
         })?;
         revoke_tokens(tx, agent.id, agent.project_id)?;
         end_leases(tx, agent.id)?;
+        give_back_all(tx, agent.id, "its worker retired")?;
         let agent = table::by_id(tx, agent.id)?
             .ok_or_else(|| Error::internal(Impossible("an agent vanished as it was retired")))?;
         Ok(RetiredAgent { agent })

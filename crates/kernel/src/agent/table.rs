@@ -13,6 +13,7 @@ use serde_json::{Map, Value};
 
 use super::event::Profile;
 use crate::actor::Actor;
+use crate::epoch::next_id;
 use crate::error::Error;
 use crate::params;
 use crate::presence::Presence;
@@ -210,9 +211,13 @@ pub fn vacancy(
     name: &AgentName,
 ) -> Result<Vacancy, StoreError> {
     read.one(
-        "select (select id from agent where project_id = ?1 and name_folded = ?2),
-            (select coalesce(max(id), 0) + 1 from agent),
-            (select coalesce(max(id), 0) + 1 from token)",
+        concat!(
+            "select (select id from agent where project_id = ?1 and name_folded = ?2), (",
+            next_id!("agent"),
+            "), (",
+            next_id!("token"),
+            ")"
+        ),
         params![project, &name.folded()],
         |row| {
             Ok(Vacancy {

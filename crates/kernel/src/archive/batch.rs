@@ -14,6 +14,7 @@ use super::handed_out::HandedOut;
 use super::run_page::RunPage;
 use crate::actor::{Actor, Party};
 use crate::agent::{Agent, table as agent_table};
+use crate::epoch::event::EpochBegun;
 use crate::error::Error;
 use crate::log::{self, Event, Recorded};
 use crate::params;
@@ -30,6 +31,8 @@ pub const THREAD_MESSAGES_SHOWN: i64 = 200;
 pub struct ArchiveBatch {
     /// Where the archive stands.
     pub after: Seq,
+    /// The last event that counts.
+    pub through: Seq,
     /// How many events at most.
     pub events_max: i64,
     /// How many bytes of payload at most, unless the first event alone has more.
@@ -134,7 +137,12 @@ impl Query for ArchiveBatch {
 
     fn run(&self, _: &Actor, snapshot: &mut Snapshot<'_>) -> Result<Batch, Error> {
         let fitting = log::table::fitting(snapshot, self.after, self.events_max, self.bytes_max)?;
-        let events = log::table::page(snapshot, self.after, fitting)?;
+        let mut events = log::table::page(snapshot, self.after, fitting)?;
+        // A piece is of one epoch, so that there is no gap in it.
+        let piece = events.iter().enumerate().take_while(|(place, event)| {
+            event.seq <= self.through && (*place == 0 || event.kind != EpochBegun::KIND)
+        });
+        events.truncate(piece.count());
         let read = events.iter().map(read).collect();
         let mut batch = Batch {
             events,
@@ -220,7 +228,8 @@ impl Mentioned {
             | Event::ReleaseRequested(_)
             | Event::ReleaseAnswered(_)
             | Event::SentinelClaimed(_)
-            | Event::SentinelReset(_) => {}
+            | Event::SentinelReset(_)
+            | Event::EpochBegun(_) => {}
             work_event!() => self.add_work(event),
         }
     }

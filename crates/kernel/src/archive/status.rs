@@ -117,8 +117,13 @@ impl Query for ArchiveLag {
                 })
             },
         )?;
+        let left_out: i64 = snapshot.one(
+            "select coalesce(cast(sum(id - after_seq - 1) as bigint), 0) from epoch where id > ?1",
+            params![self.through],
+            crate::store::Row::take,
+        )?;
         Ok(Lag {
-            events: (head.get() - self.through.get()).max(0),
+            events: (head.get() - self.through.get() - left_out).max(0),
             oldest_at,
             quarantined_count,
             quarantined,

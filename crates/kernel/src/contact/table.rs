@@ -4,6 +4,7 @@ use comity_domain::{AgentId, ContactId, LeaseTime, Timestamp};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::epoch::next_id;
 use crate::params;
 use crate::store::{Row, StoreError};
 use crate::tx::Read;
@@ -77,11 +78,7 @@ pub(crate) fn is_approved(
 
 /// Returns the number for the next contact.
 pub(super) fn next_id(read: &mut impl Read) -> Result<ContactId, StoreError> {
-    read.one(
-        "select coalesce(max(id), 0) + 1 from contact",
-        &[],
-        Row::take,
-    )
+    read.one(next_id!("contact"), &[], Row::take)
 }
 
 /// Returns a page of contacts: all of an agent, or all there are.

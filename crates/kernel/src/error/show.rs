@@ -84,7 +84,8 @@ impl Error {
                 "use the newer program, or restore the backup made before the upgrade"
             }
             Self::BehindArchive { .. } => {
-                "move `comity.db` away, then `comity restore --from-archive` fills a new one"
+                "move `comity.db` away, then `comity restore --from-archive` fills a new one; \
+                 `comity serve --new-epoch` goes on without what was lost"
             }
             Self::Damaged { .. } => {
                 "leave the files as they are, and put a backup in the place of `comity.db`"

@@ -46,6 +46,8 @@ pub enum View {
 pub enum Vision {
     /// Operators alone.
     Operator,
+    /// Everybody: it concerns the log itself.
+    Everybody,
     /// Everybody who sees the project; without one, observers of all.
     Project(Option<ProjectId>),
     /// Two agents, and whoever observes the project.
@@ -129,6 +131,7 @@ impl Vision {
             | Event::SentinelReset(_)
             | work_event!() => Self::Project(event.inner().project()),
             Event::TokenCreated(_) | Event::TokenRevoked(_) => Self::Operator,
+            Event::EpochBegun(_) => Self::Everybody,
             Event::MessageSent(sent) => Self::Sent {
                 project: sent.project,
                 from: sent.from,
@@ -170,6 +173,7 @@ impl Vision {
         let within = |project: ProjectId| only.is_none_or(|only| only == project);
         match self {
             Self::Operator => None,
+            Self::Everybody => Some(View::Whole),
             Self::Project(project) => {
                 let seen = project.map_or(only.is_none(), within);
                 seen.then_some(View::Whole)
@@ -186,6 +190,7 @@ impl Vision {
         let is_agent = |party: &Option<AgentId>| *party == Some(agent);
         match self {
             Self::Operator => None,
+            Self::Everybody => Some(View::Whole),
             Self::Project(project) => (*project == Some(own)).then_some(View::Whole),
             Self::Between { agents, .. } => agents.contains(&agent).then_some(View::Whole),
             Self::Sent { from, .. } if is_agent(from) => Some(View::Whole),

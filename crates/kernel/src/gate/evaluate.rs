@@ -165,12 +165,9 @@ pub(crate) fn has_reached(run: &Run, phase: &Phase) -> bool {
     }
 }
 
-/// Adds up what a run and everything below it used, each time anew.
+/// Compares what a run and everything below it used with what they may.
 fn budget(read: &mut impl Read, run: &Run) -> Result<Found, Error> {
-    let used: i64 = table::subtree(read, run.clone())?
-        .iter()
-        .map(|run| run.tokens)
-        .sum();
+    let used = table::tokens_below(read, run.id)?;
     Ok(match run.token_budget {
         None => Found {
             passed: true,

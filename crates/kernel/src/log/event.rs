@@ -9,6 +9,7 @@ use crate::dispatch::event::{
     DispatchCancelled, DispatchClaimed, DispatchCreated, DispatchExtended, DispatchFinished,
     DispatchReported, DispatchReturned, DispatchStarted, DispatchTimedOut,
 };
+use crate::epoch::event::EpochBegun;
 use crate::mail::event::{MessageAcknowledged, MessageRead, MessageSent};
 use crate::project::event::{ProjectCreated, ProjectUpdated};
 use crate::reservation::event::{
@@ -76,6 +77,8 @@ subjects! {
     Run = "run",
     /// A dispatch.
     Dispatch = "dispatch",
+    /// An epoch of the log.
+    Epoch = "epoch",
 }
 
 /// Where an event stands: what `apply` may know beside the payload.
@@ -123,6 +126,11 @@ impl<'a> Tables<'a> {
 pub trait Apply {
     /// Returns what the event is about.
     fn subject(&self) -> Subject;
+
+    /// Returns the largest number that it gives to anything; entities that are there have theirs.
+    fn largest_id(&self) -> i64 {
+        self.subject().id
+    }
 
     /// Returns the project it belongs to, if it does.
     fn project(&self) -> Option<ProjectId>;
@@ -210,6 +218,7 @@ events! {
     "release_answered", 1, ReleaseAnswered;
     "sentinel_claimed", 1, SentinelClaimed;
     "sentinel_reset", 1, SentinelReset;
+    "epoch_begun", 1, EpochBegun;
     "run_created", 1, RunCreated;
     "run_advanced", 1, RunAdvanced;
     "gate_overridden", 1, GateOverridden;

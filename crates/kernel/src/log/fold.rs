@@ -55,7 +55,11 @@ pub fn replay(
     }
 }
 
-fn append_and_apply(target: &mut dyn WriteEngine, events: &[Recorded]) -> Result<(), Error> {
+/// Appends events inside the open transaction, and applies them.
+pub(crate) fn append_and_apply(
+    target: &mut dyn WriteEngine,
+    events: &[Recorded],
+) -> Result<(), Error> {
     for recorded in events {
         let payload = recorded.payload.as_deref().ok_or_else(|| Error::Damaged {
             what: format!("event {} has lost its payload", recorded.seq),

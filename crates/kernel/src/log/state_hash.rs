@@ -8,7 +8,7 @@ use crate::store::{StoreError, Value};
 use crate::tx::Read;
 
 /// Tables that `apply` writes, in name order, each with its columns in a fixed order.
-pub const PROJECTED: [(&str, &str); 22] = [
+pub const PROJECTED: [(&str, &str); 23] = [
     (
         "agent",
         "select id, project_id, name, name_folded, program, model, task, metadata, orchestrate,
@@ -52,6 +52,11 @@ pub const PROJECTED: [(&str, &str); 22] = [
         "dispatch_queue",
         "select dispatch_id, project_id, agent_kind, run_id, priority, not_before_lease_us
          from dispatch_queue order by dispatch_id",
+    ),
+    (
+        "epoch",
+        "select id, name, name_before, after_seq, lost_name, lost_seq, began_at, revision
+         from epoch order by id",
     ),
     (
         "message",

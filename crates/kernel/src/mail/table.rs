@@ -8,6 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::actor::Actor;
+use crate::epoch::next_id;
 use crate::params;
 use crate::store::{Row, StoreError};
 use crate::tx::Read;
@@ -173,11 +174,7 @@ impl Detail {
 
 /// Returns the number for the next message.
 pub(super) fn next_id(read: &mut impl Read) -> Result<MessageId, StoreError> {
-    read.one(
-        "select coalesce(max(id), 0) + 1 from message",
-        &[],
-        Row::take,
-    )
+    read.one(next_id!("message"), &[], Row::take)
 }
 
 /// Returns a message with its whole body, whoever asks.

@@ -1,29 +1,26 @@
 //! Every operation, on one page.
 
-use schemars::JsonSchema;
-use serde::Serialize;
-use serde::de::DeserializeOwned;
-use serde_json::Value;
-
 use super::call::{
-    Call, call_archive_rebuild, call_archive_retry, call_archive_status, call_archive_verify,
-    call_backup, call_command, call_doctor, call_export, call_patiently, call_query, call_waiting,
+    call_archive_rebuild, call_archive_retry, call_archive_status, call_archive_verify,
+    call_backup, call_doctor, call_export,
 };
+use super::entry::{archivist, command, patient, query, route, waiting};
 use super::schema::{Number, Schemas};
-use super::surface::{Bytes, Effect, Method, NoTool, Operation, Pace, Profile, Route, Tool};
-use crate::actor::{Caller, Party};
+use super::surface::{Bytes, Effect, Method, NoTool, Operation, Pace, Profile, Tool};
+use crate::actor::Party;
 use crate::agent::{
     GetAgent, Heartbeat, ListAgents, Orient, RegisterAgent, RetireAgent, RotateToken, UpdateAgent,
 };
 use crate::archive::archivist::{AskStatus, Rebuild, Rebuilt, Retried, Retry, Verified, Verify};
 use crate::archive::{ArchiveStatus, Export, Exported};
-use crate::command::Command;
 use crate::contact::{AnswerContact, ListContacts, RequestContact};
+use crate::dispatch::{
+    CancelDispatch, ClaimDispatch, CreateDispatch, ExtendDispatch, FinishDispatch, GetDispatch,
+    GroupOutcome, ListDispatches, ReportDispatch, RetryDispatch, StartDispatch,
+};
 use crate::doctor::{Backup, BackupMade, Doctor, Findings};
 use crate::error::Error;
 use crate::gate::{CheckGate, OverrideGate};
-use crate::kernel::Kernel;
-use crate::line::Patient;
 use crate::lock::{AcquireLock, ListLocks, ReleaseLock, RenewLock};
 use crate::mail::{
     Acknowledge, Forward, GetAttachment, GetMessage, Inbox, OverdueAcks, PutAttachment,
@@ -31,7 +28,6 @@ use crate::mail::{
 };
 use crate::portfolio::{GetPortfolioStatus, LinkRuns, PortfolioOrder, UnlinkRuns};
 use crate::project::{EnsureProject, ListProjects, ProjectStatusQuery, UpdateProject};
-use crate::query::{Query, Waiting};
 use crate::reservation::{
     AnswerRelease, CheckFiles, ForceRelease, GetReservation, GuardCheck, ListReservations, Release,
     Renew, RequestRelease, ReserveFiles,
@@ -44,7 +40,7 @@ use crate::run::{
 };
 use crate::sentinel::{ClaimSentinel, ResetSentinel};
 use crate::token::{CreateToken, ListTokens, RevokeToken};
-use Effect::{Adds, Ends, Reads, Sets};
+use Effect::{Adds, Ends, Reads, Sets, Takes};
 use Method::{Delete, Get, Patch, Post, Put};
 use NoTool::{EveryCall, Lean, Person};
 use Tool::{In, Named};
@@ -400,6 +396,50 @@ pub const OPERATIONS: &[Operation] = &[
         .http(&[route(Get, "/api/runs/{id}/portfolio", &["run"])])
         .mcp(Named("portfolio_status", Profile::Orchestrate))
         .cli(&["portfolio status"]),
+    command::<CreateDispatch>(Adds)
+        .http(&[route(Post, "/api/dispatches", &[])])
+        .mcp(Named("create_dispatch", Profile::Orchestrate))
+        .cli(&["dispatch create"]),
+    query::<ListDispatches>()
+        .http(&[route(Get, "/api/dispatches", &[])])
+        .mcp(In("run_status"))
+        .cli(&["dispatch list"]),
+    query::<GetDispatch>()
+        .http(&[route(Get, "/api/dispatches/{id}", &["id"])])
+        .mcp(In("run_status"))
+        .cli(&["dispatch status", "dispatch wait"]),
+    query::<GroupOutcome>()
+        .http(&[route(Get, "/api/dispatch-groups/{group}", &["group"])])
+        .mcp(In("run_status"))
+        .cli(&["dispatch group"]),
+    patient::<ClaimDispatch>(Takes)
+        .http(&[route(Post, "/api/dispatches/claim", &[])])
+        .mcp(Named("claim_dispatch", Profile::Work))
+        .cli(&["dispatch claim", "dispatch exec"]),
+    command::<StartDispatch>(Sets)
+        .http(&[route(Post, "/api/dispatches/{id}/start", &["id"])])
+        .mcp(In("report_dispatch"))
+        .cli(&["dispatch start"]),
+    command::<ExtendDispatch>(Sets)
+        .http(&[route(Post, "/api/dispatches/{id}/extend", &["id"])])
+        .mcp(In("report_dispatch"))
+        .cli(&["dispatch extend"]),
+    command::<ReportDispatch>(Sets)
+        .http(&[route(Post, "/api/dispatches/{id}/report", &["id"])])
+        .mcp(Named("report_dispatch", Profile::Work))
+        .cli(&["dispatch report"]),
+    command::<FinishDispatch>(Ends)
+        .http(&[route(Post, "/api/dispatches/{id}/finish", &["id"])])
+        .mcp(Named("finish_dispatch", Profile::Work))
+        .cli(&["dispatch finish"]),
+    command::<CancelDispatch>(Ends)
+        .http(&[route(Post, "/api/dispatches/{id}/cancel", &["id"])])
+        .mcp(Tool::None(Lean))
+        .cli(&["dispatch cancel"]),
+    command::<RetryDispatch>(Sets)
+        .http(&[route(Post, "/api/dispatches/{id}/retry", &["id"])])
+        .mcp(Tool::None(Lean))
+        .cli(&["dispatch retry"]),
     archivist::<AskStatus, ArchiveStatus>("archive_status", Reads, call_archive_status)
         .http(&[route(Get, "/api/archive", &[])])
         .mcp(Tool::None(Person))
@@ -455,104 +495,4 @@ pub fn find(name: &str) -> Result<&'static Operation, Error> {
         near: comity_domain::suggest::nearest(name, OPERATIONS.iter().map(|known| known.name))
             .map(ToOwned::to_owned),
     })
-}
-
-const fn route(method: Method, path: &'static str, fields: &'static [&'static str]) -> Route {
-    Route {
-        method,
-        path,
-        fields,
-    }
-}
-
-const fn command<C>(effect: Effect) -> Operation
-where
-    C: Command<Answer: JsonSchema> + DeserializeOwned + JsonSchema,
-{
-    Operation {
-        name: C::NAME,
-        who: C::WHO,
-        effect,
-        routes: &[],
-        tool: Tool::None(Lean),
-        commands: &[],
-        pace: Pace::Quick,
-        bytes: Bytes::None,
-        call: call_command::<C>,
-        describe: || Schemas::new::<C, C::Answer>(Number::Seq),
-    }
-}
-
-const fn patient<C>(effect: Effect) -> Operation
-where
-    C: Patient + Command<Answer: JsonSchema> + DeserializeOwned + JsonSchema,
-{
-    Operation {
-        pace: Pace::Waits,
-        call: call_patiently::<C>,
-        ..command::<C>(effect)
-    }
-}
-
-const fn query<Q>() -> Operation
-where
-    Q: Query<Answer: Serialize + JsonSchema> + DeserializeOwned + JsonSchema,
-{
-    Operation {
-        name: Q::NAME,
-        who: Q::WHO,
-        effect: Reads,
-        routes: &[],
-        tool: Tool::None(Lean),
-        commands: &[],
-        pace: Pace::Quick,
-        bytes: Bytes::None,
-        call: call_query::<Q>,
-        describe: || Schemas::new::<Q, Q::Answer>(Number::AsOfSeq),
-    }
-}
-
-const fn waiting<Q>() -> Operation
-where
-    Q: Waiting<Answer: Serialize + JsonSchema> + Clone + Sync + DeserializeOwned + JsonSchema,
-{
-    Operation {
-        pace: Pace::Waits,
-        call: call_waiting::<Q>,
-        ..query::<Q>()
-    }
-}
-
-/// An operation that whoever writes the archive answers.
-const fn archivist<Request: JsonSchema, Answer: JsonSchema>(
-    name: &'static str,
-    effect: Effect,
-    call: fn(&Kernel, Caller, Value) -> Call,
-) -> Operation {
-    Operation {
-        name,
-        who: &[Party::Operator],
-        effect,
-        routes: &[],
-        tool: Tool::None(Person),
-        commands: &[],
-        pace: Pace::Long,
-        bytes: Bytes::None,
-        call,
-        describe: || Schemas::new::<Request, Answer>(Number::Own),
-    }
-}
-
-impl Operation {
-    const fn http(self, routes: &'static [Route]) -> Self {
-        Self { routes, ..self }
-    }
-
-    const fn mcp(self, tool: Tool) -> Self {
-        Self { tool, ..self }
-    }
-
-    const fn cli(self, commands: &'static [&'static str]) -> Self {
-        Self { commands, ..self }
-    }
 }

@@ -60,6 +60,8 @@ pub enum Effect {
     Reads,
     /// It adds something; repeated, it adds another.
     Adds,
+    /// It takes something for the caller; repeated, it takes the next.
+    Takes,
     /// It brings something about; repeated, it changes nothing more.
     Sets,
     /// It ends something for good.
@@ -141,7 +143,7 @@ impl Effect {
     pub const fn writes(self) -> bool {
         match self {
             Self::Reads => false,
-            Self::Adds | Self::Sets | Self::Ends => true,
+            Self::Adds | Self::Takes | Self::Sets | Self::Ends => true,
         }
     }
 }

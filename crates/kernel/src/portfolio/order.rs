@@ -35,7 +35,7 @@ impl Query for PortfolioOrder {
 
     fn run(&self, actor: &Actor, snapshot: &mut Snapshot<'_>) -> Result<Ordered, Error> {
         let run = run_table::visible(snapshot, actor, self.run)?;
-        let mut below = run_table::subtree(snapshot, run)?;
+        let mut below = run_table::subtree(snapshot, run.id)?;
         below.remove(0);
         Ok(Ordered {
             order: order(snapshot, &below)?,

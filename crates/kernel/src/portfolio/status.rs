@@ -64,7 +64,7 @@ impl Query for GetPortfolioStatus {
 
     fn run(&self, actor: &Actor, snapshot: &mut Snapshot<'_>) -> Result<PortfolioStatus, Error> {
         let run = run_table::visible(snapshot, actor, self.run)?;
-        let all = run_table::subtree(snapshot, run.clone())?;
+        let all = run_table::subtree(snapshot, run.id)?;
         let used = used(&all);
         let below = all.get(1..).unwrap_or_default();
         let mut standings = BTreeMap::new();

@@ -7,6 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::actor::Actor;
+use crate::epoch::next_id;
 use crate::error::Error;
 use crate::params;
 use crate::store::{Row, StoreError};
@@ -104,11 +105,7 @@ pub fn slug_is_taken(read: &mut impl Read, slug: &Slug) -> Result<bool, StoreErr
 
 /// Returns the number for the next project.
 pub fn next_id(read: &mut impl Read) -> Result<ProjectId, StoreError> {
-    read.one(
-        "select coalesce(max(id), 0) + 1 from project",
-        &[],
-        Row::take,
-    )
+    read.one(next_id!("project"), &[], Row::take)
 }
 
 /// Finds the project a request means.

@@ -26,6 +26,11 @@ const fn request(id: ReleaseRequestId) -> Subject {
 }
 
 impl Apply for FilesReserved {
+    fn largest_id(&self) -> i64 {
+        let ids = self.reservations.iter().map(|one| one.id.get());
+        ids.max().unwrap_or_default()
+    }
+
     fn subject(&self) -> Subject {
         lease(
             self.reservations

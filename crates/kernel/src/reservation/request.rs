@@ -4,6 +4,7 @@ use comity_domain::{AgentId, MessageId, ProjectId, ReleaseRequestId, Reservation
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::epoch::next_id;
 use crate::params;
 use crate::store::{Row, StoreError};
 use crate::tx::Read;
@@ -107,11 +108,7 @@ pub(super) fn open(
 
 /// Returns the number for the next request.
 pub(super) fn next_id(read: &mut impl Read) -> Result<ReleaseRequestId, StoreError> {
-    read.one(
-        "select coalesce(max(id), 0) + 1 from release_request",
-        &[],
-        Row::take,
-    )
+    read.one(next_id!("release_request"), &[], Row::take)
 }
 
 fn request(row: &mut Row) -> Result<(ReleaseRequest, ProjectId), StoreError> {

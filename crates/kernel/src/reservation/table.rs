@@ -13,6 +13,7 @@ use super::event::Ended;
 use super::list::State;
 use crate::actor::Actor;
 use crate::ambient::Now;
+use crate::epoch::next_id;
 use crate::error::Error;
 use crate::params;
 use crate::store::{Row, StoreError};
@@ -273,11 +274,7 @@ pub(crate) fn count_in(read: &mut impl Read, project: ProjectId) -> Result<i64, 
 
 /// Returns the number for the next lease or lock.
 pub(crate) fn next_id(read: &mut impl Read) -> Result<ReservationId, StoreError> {
-    read.one(
-        "select coalesce(max(id), 0) + 1 from reservation",
-        &[],
-        Row::take,
-    )
+    read.one(next_id!("reservation"), &[], Row::take)
 }
 
 /// Returns leases and locks whose time is up and whose end is not written.

@@ -10,6 +10,7 @@ use super::event::PhaseApproved;
 use super::table::{self, stored_phase};
 use crate::actor::{Actor, Party};
 use crate::command::{Command, Stop};
+use crate::epoch::next_id;
 use crate::error::{Error, Impossible};
 use crate::page::{After, Limit, Page};
 use crate::params;
@@ -77,7 +78,7 @@ impl Command for Approve {
             }
             .into());
         }
-        let next = "select coalesce(max(id), 0) + 1 from approval";
+        let next = next_id!("approval");
         let id = tx.one(next, &[], Row::take)?;
         let role = match actor {
             Actor::Agent { .. } => Approver::Orchestrator,

@@ -9,6 +9,7 @@ use super::event::ArtifactAdded;
 use super::table::{self, stored_phase};
 use crate::actor::{Actor, Party};
 use crate::command::{Command, Stop};
+use crate::epoch::next_id;
 use crate::error::{Error, Impossible};
 use crate::gate::evaluate::open_phases;
 use crate::page::{After, Limit, Page};
@@ -96,7 +97,7 @@ impl Command for AddArtifact {
             }
             .into());
         }
-        let next = "select coalesce(max(id), 0) + 1 from artifact";
+        let next = next_id!("artifact");
         let id = tx.one(next, &[], Row::take)?;
         tx.emit(ArtifactAdded {
             id,

@@ -49,7 +49,7 @@ impl Command for CancelRun {
             run.must_be_live()?;
         }
         let (mut runs, mut dispatches, mut leases) = (Vec::new(), Vec::new(), Vec::new());
-        for one in table::subtree(tx, run.clone())? {
+        for one in table::subtree(tx, run.id)? {
             if !one.state.is_live() {
                 continue;
             }

@@ -245,11 +245,12 @@ fn must_fit(read: &mut impl Read, parent: &Run, more: usize) -> Result<(), Error
             limit: PORTFOLIO_DEPTH_MAX as u64,
         });
     }
-    let root = above.last().unwrap_or(parent).clone();
-    if table::subtree(read, root)?.len() + more > PORTFOLIO_RUNS_MAX {
+    let root = above.last().unwrap_or(parent);
+    let more = i64::try_from(more).unwrap_or(i64::MAX);
+    if table::count_below(read, root.id)?.saturating_add(more) > PORTFOLIO_RUNS_MAX {
         return Err(Error::LimitExceeded {
             what: "the number of runs of one portfolio",
-            limit: PORTFOLIO_RUNS_MAX as u64,
+            limit: PORTFOLIO_RUNS_MAX.unsigned_abs(),
         });
     }
     Ok(())

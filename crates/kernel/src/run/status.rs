@@ -91,14 +91,13 @@ pub(super) fn now(read: &mut impl Read, run: Run) -> Result<RunStatus, Error> {
         RunState::Active => Some(GateVerdict::of(&run, &evaluate::way(read, &run)?)),
         _ => None,
     };
-    let subtree = table::subtree(read, run.clone())?;
     Ok(RunStatus {
         at: None,
         skipped: table::skips(read, run.id)?,
         gate,
         agents_active: at_work(read, run.id)?,
         dispatches: counted(read, run.id)?,
-        tokens_used: subtree.iter().map(|one| one.tokens).sum(),
+        tokens_used: table::tokens_below(read, run.id)?,
         children: table::children(read, run.id)?
             .iter()
             .map(|one| one.id)
@@ -123,7 +122,7 @@ fn then(read: &mut impl Read, run: &Run, at: Seq) -> Result<RunStatus, Error> {
     };
     let mut tokens_used = was.run.tokens;
     let mut children = Vec::new();
-    for below in table::subtree(read, run.clone())?.iter().skip(1) {
+    for below in table::subtree(read, run.id)?.iter().skip(1) {
         if let Some(was) = past(read, below, at)? {
             tokens_used += was.run.tokens;
             if below.parent == Some(run.id) {

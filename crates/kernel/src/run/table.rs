@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::actor::Actor;
+use crate::epoch::next_id;
 use crate::error::Error;
 use crate::params;
 use crate::store::{Row, StoreError};
@@ -208,15 +209,51 @@ pub(crate) fn upstreams(read: &mut impl Read, run_id: RunId) -> Result<Vec<Run>,
     )
 }
 
+/// A run and everything below it, each with how far below it is.
+macro_rules! below {
+    ($rest:literal) => {
+        concat!(
+            "with recursive below (id, depth) as (
+                select id, cast(0 as bigint) from run where id = ?1
+                union all
+                select c.id, b.depth + 1 from run c join below b on c.parent_id = b.id) ",
+            $rest
+        )
+    };
+}
+
 /// Returns a run and everything below it, parents before their children.
-pub(crate) fn subtree(read: &mut impl Read, root: Run) -> Result<Vec<Run>, StoreError> {
-    let mut all = vec![root];
-    let mut at = 0;
-    while let Some(parent) = all.get(at).map(|run: &Run| run.id) {
-        all.append(&mut children(read, parent)?);
-        at += 1;
-    }
-    Ok(all)
+pub(crate) fn subtree(read: &mut impl Read, root: RunId) -> Result<Vec<Run>, StoreError> {
+    read.rows(
+        below!(
+            "select r.id, r.project_id, p.slug, r.parent_id, r.goal, r.phases, r.gates, r.phase,
+                r.position, r.state, r.token_budget, r.budget_enforced, r.max_dispatches,
+                r.max_per_kind, r.metadata, r.tokens, r.agent_id, r.created_at, r.ended_at,
+                r.revision
+             from below b join run r on r.id = b.id join project p on p.id = r.project_id
+             order by b.depth, r.id"
+        ),
+        params![root],
+        run,
+    )
+}
+
+/// Adds up the tokens that a run and everything below it used, each time anew.
+pub(crate) fn tokens_below(read: &mut impl Read, root: RunId) -> Result<i64, StoreError> {
+    read.one(
+        below!("select cast(sum(r.tokens) as bigint) from below b join run r on r.id = b.id"),
+        params![root],
+        Row::take,
+    )
+}
+
+/// Counts a run and everything below it.
+pub(super) fn count_below(read: &mut impl Read, root: RunId) -> Result<i64, StoreError> {
+    read.one(
+        below!("select count(*) from below"),
+        params![root],
+        Row::take,
+    )
 }
 
 /// Returns the runs above a run, its parent first.
@@ -255,7 +292,7 @@ pub(crate) fn skipped(read: &mut impl Read, id: RunId) -> Result<BTreeSet<Phase>
 
 /// Returns the number for the next run.
 pub(super) fn next_id(read: &mut impl Read) -> Result<RunId, StoreError> {
-    read.one("select coalesce(max(id), 0) + 1 from run", &[], Row::take)
+    read.one(next_id!("run"), &[], Row::take)
 }
 
 /// Reads a phase that was checked when it was stored.

@@ -10,6 +10,7 @@ use super::event::VerdictRecorded;
 use super::table::{self, Run, stored_phase};
 use crate::actor::{Actor, Party};
 use crate::command::{Command, Stop};
+use crate::epoch::next_id;
 use crate::error::{Error, Impossible};
 use crate::page::{After, Limit, Page};
 use crate::params;
@@ -128,7 +129,7 @@ pub(crate) fn record(
             limit: JUDGEMENTS_MAX.unsigned_abs(),
         });
     }
-    let next = "select coalesce(max(id), 0) + 1 from verdict";
+    let next = next_id!("verdict");
     let id = tx.one(next, &[], Row::take)?;
     tx.emit(VerdictRecorded {
         id,

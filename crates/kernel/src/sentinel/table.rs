@@ -4,6 +4,7 @@ use comity_domain::{AgentId, LeaseTime, ProjectId, SentinelId, Timestamp};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::epoch::next_id;
 use crate::params;
 use crate::store::{Row, StoreError};
 use crate::tx::Read;
@@ -57,9 +58,5 @@ pub(super) fn by_name(
 
 /// Returns the number for the next sentinel.
 pub(super) fn next_id(read: &mut impl Read) -> Result<SentinelId, StoreError> {
-    read.one(
-        "select coalesce(max(id), 0) + 1 from sentinel",
-        &[],
-        Row::take,
-    )
+    read.one(next_id!("sentinel"), &[], Row::take)
 }

@@ -11,7 +11,7 @@ use crate::actor::{Actor, Caller};
 use crate::ambient::Ambient;
 use crate::command::{Command, Stop};
 use crate::error::Error;
-use crate::line::last_end;
+use crate::line::Mark;
 use crate::params;
 use crate::presence::Presence;
 use crate::query::Query;
@@ -72,10 +72,10 @@ pub(crate) enum Audience {
     /// Its caller may be gone: it finds the answer under its idempotency key.
     Any,
     /// Only as long as somebody listens: a lease that nobody knows of helps nobody (3.5). And only
-    /// as long as this is the last end of a lease, if others want the same and came before.
+    /// as long as nothing more was let go, if others want the same and came before.
     Present {
-        /// The end of a lease.
-        ended: Option<Seq>,
+        /// What was let go last.
+        mark: Option<Mark>,
     },
 }
 
@@ -117,7 +117,9 @@ impl<C: Command> CommandJob<C> {
         let mut tx = WriteTx::new(batch, &actor, self.caller.correlation.as_ref());
         let answer = self.command.decide(&mut tx)?;
         let seq = tx.head();
-        if let Some(key) = &self.caller.key {
+        if let Some(key) = &self.caller.key
+            && C::is_kept(&answer)
+        {
             let text = serde_json::to_string(&answer)?;
             let lease = batch.now.lease;
             batch.write(
@@ -147,10 +149,10 @@ impl<C: Command> CommandJob<C> {
 }
 
 impl<C: Command> CommandJob<C> {
-    /// Decides unless a lease has ended since: then those before it in line look first.
-    fn in_turn(&self, batch: &mut Batch<'_>, ended: Seq) -> Result<Reply<C::Answer>, Stop> {
+    /// Decides unless something was let go since: then those before it in line look first.
+    fn in_turn(&self, batch: &mut Batch<'_>, mark: Mark) -> Result<Reply<C::Answer>, Stop> {
         let mut tx = WriteTx::new(batch, &self.caller.actor, None);
-        if last_end(&mut tx)? > ended {
+        if mark.is_passed(&mut tx)? {
             let conflicts = Vec::new();
             return Err(Error::ReservationConflict { conflicts }.into());
         }
@@ -162,8 +164,8 @@ impl<C: Command> Job for CommandJob<C> {
     fn attempt(&mut self, batch: &mut Batch<'_>) -> Kept {
         let decided = match self.audience {
             Audience::Present { .. } if self.reply.is_closed() => return Kept::No,
-            Audience::Present { ended: Some(ended) } => self.in_turn(batch, ended),
-            Audience::Present { ended: None } | Audience::Any => self.decide(batch),
+            Audience::Present { mark: Some(mark) } => self.in_turn(batch, mark),
+            Audience::Present { mark: None } | Audience::Any => self.decide(batch),
         };
         let (kept, outcome) = match decided {
             Ok(reply) => (Kept::Yes, Ok(reply)),

@@ -44,8 +44,13 @@ pub const MIGRATIONS: &[Migration] = &[
     },
     Migration {
         number: 5,
-        sqlite: include_str!("../../migrations/sqlite/0005_runs.sql"),
-        postgres: include_str!("../../migrations/postgres/0005_runs.sql"),
+        sqlite: include_str!("../../migrations/sqlite/0005_epoch.sql"),
+        postgres: include_str!("../../migrations/postgres/0005_epoch.sql"),
+    },
+    Migration {
+        number: 6,
+        sqlite: include_str!("../../migrations/sqlite/0006_runs.sql"),
+        postgres: include_str!("../../migrations/postgres/0006_runs.sql"),
     },
 ];
 

@@ -4,6 +4,7 @@ use comity_domain::{AgentId, ProjectId, Role, Timestamp, TokenHash, TokenId};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::epoch::next_id;
 use crate::params;
 use crate::store::{Row, StoreError};
 use crate::tx::Read;
@@ -101,7 +102,7 @@ pub(crate) fn standing(read: &mut impl Read, id: TokenId) -> Result<Option<bool>
 
 /// Returns the number for the next token.
 pub fn next_id(read: &mut impl Read) -> Result<TokenId, StoreError> {
-    read.one("select coalesce(max(id), 0) + 1 from token", &[], Row::take)
+    read.one(next_id!("token"), &[], Row::take)
 }
 
 fn token(row: &mut Row) -> Result<Token, StoreError> {

@@ -9,6 +9,8 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use crate::Dice;
+
 /// The unit a disk writes whole or not at all.
 const SECTOR: usize = 512;
 
@@ -90,7 +92,7 @@ impl Disk {
     /// and shared memory between the connections to one inode, and a database
     /// opened after the cut must not inherit those of before it.
     pub(super) fn cut(&self, seed: u64) -> io::Result<()> {
-        let mut dice = Dice(seed);
+        let mut dice = Dice::new(seed);
         for path in &self.known {
             let left = self.records.get(path).map(|r| r.after_cut(&mut dice));
             replace(path, left.as_deref())?;
@@ -185,20 +187,6 @@ fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
     name.into()
 }
 
-/// The `SplitMix64` generator: tiny, and the same for a seed everywhere.
-#[derive(Debug)]
-struct Dice(u64);
-
-impl Dice {
-    fn below(&mut self, bound: u64) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (z ^ (z >> 31)) % bound
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -220,8 +208,8 @@ mod tests {
             vec![write(2), Change::Truncate { len: 900 }, write(3)]
         };
         for seed in 0..100 {
-            let once = record(changes()).after_cut(&mut Dice(seed));
-            let again = record(changes()).after_cut(&mut Dice(seed));
+            let once = record(changes()).after_cut(&mut Dice::new(seed));
+            let again = record(changes()).after_cut(&mut Dice::new(seed));
             assert_eq!(once, again);
         }
     }
@@ -231,7 +219,8 @@ mod tests {
         let (mut kept, mut lost, mut torn) = (0, 0, 0);
         for seed in 0..200 {
             let bytes = vec![2; 1000];
-            let left = record(vec![Change::Write { at: 700, bytes }]).after_cut(&mut Dice(seed));
+            let left =
+                record(vec![Change::Write { at: 700, bytes }]).after_cut(&mut Dice::new(seed));
             assert_eq!(left.len(), 2000);
             assert!(left[..700].iter().chain(&left[1700..]).all(|b| *b == 1));
             let parts = [&left[700..1024], &left[1024..1536], &left[1536..1700]];
@@ -256,9 +245,9 @@ mod tests {
                 at: 2000,
                 bytes: vec![2; 100],
             };
-            let left = record(vec![Change::Truncate { len: 10 }]).after_cut(&mut Dice(seed));
+            let left = record(vec![Change::Truncate { len: 10 }]).after_cut(&mut Dice::new(seed));
             lengths.insert(left.len());
-            let left = record(vec![grow]).after_cut(&mut Dice(seed));
+            let left = record(vec![grow]).after_cut(&mut Dice::new(seed));
             lengths.insert(left.len());
         }
         assert_eq!(

@@ -133,6 +133,34 @@ fn a_foreign_repository_is_degraded_and_never_overwritten() {
     assert_eq!(git(&moved, &["rev-parse", "main"]), commit);
 }
 
+// Fault 6, K5: it is noticed while nothing happens, and so is its end
+#[test]
+fn a_repository_that_vanishes_is_noticed_without_an_event() {
+    let town = town_with_archive(Engine::Sqlite);
+    send(&town, "Before");
+    let is_whole = |health: &Value| part(health)["lag"] == 0 && part(health)["status"] == "ok";
+    wait_until(&town, "/health", is_whole);
+    let repository = town.served.kit.directory().join("data/archive.git");
+    let theirs = repository.with_extension("theirs");
+    std::fs::create_dir(&theirs).unwrap();
+    std::fs::write(theirs.join("precious"), "x").unwrap();
+    std::fs::rename(&repository, repository.with_extension("ours")).unwrap();
+    std::fs::rename(&theirs, &repository).unwrap();
+    wait_until(&town, "/health", |health| {
+        part(health)["state"] == "stopped"
+    });
+    std::fs::remove_dir_all(&repository).unwrap();
+    wait_until(&town, "/health", is_whole);
+    std::fs::remove_dir_all(&repository).unwrap();
+    let health = town.served.get("/health", &town.operator).json();
+    assert!(
+        !is_whole(&health) || repository.exists(),
+        "told at once, unless it is there again: {health}"
+    );
+    wait_until(&town, "/health", is_whole);
+    assert!(!git(&repository, &["rev-parse", "main"]).is_empty());
+}
+
 // Nothing of it runs, and it says so
 #[test]
 fn without_an_archive_it_is_off() {

@@ -1,6 +1,7 @@
 //! The Git archive: what the log says, exactly once, and both ways.
 
 mod broken;
+mod epoch;
 mod export;
 
 use std::path::PathBuf;
@@ -197,12 +198,18 @@ fn two_servers_keep_two_archives_that_say_the_same() {
 }
 
 fn golden_log(kept: &Kept) -> Vec<comity_kernel::log::Recorded> {
+    events_of(&kept.kit)
+}
+
+/// The log of a database, up to the end of its first epoch.
+fn events_of(kit: &Kit) -> Vec<comity_kernel::log::Recorded> {
     let all = comity_kernel::archive::ArchiveBatch {
         after: comity_domain::Seq::ZERO,
+        through: comity_domain::Seq::new(i64::MAX),
         events_max: 10_000,
         bytes_max: i64::MAX,
     };
-    let read = kept.kit.kernel().query(Actor::System, all).wait();
+    let read = kit.kernel().query(Actor::System, all).wait();
     read.unwrap().answer.events
 }
 

@@ -23,6 +23,7 @@ mod presence;
 mod processes;
 mod projects;
 mod reservations;
+mod runs;
 mod schema;
 mod servers;
 mod small_disk;

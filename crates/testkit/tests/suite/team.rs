@@ -15,7 +15,11 @@ pub(crate) struct Team {
 
 impl Team {
     pub(crate) fn new(engine: Engine) -> Self {
-        let kit = Kit::new(engine);
+        Self::of(Kit::new(engine))
+    }
+
+    /// The same, with a kit of one's own.
+    pub(crate) fn of(kit: Kit) -> Self {
         kit.project("/srv/web");
         kit.project("/srv/api");
         let actor = |project, name| kit.agent(project, name).1;

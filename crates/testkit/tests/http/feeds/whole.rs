@@ -6,7 +6,7 @@ use comity_kernel::options::Sharing;
 use comity_kernel::{Actor, Kernel};
 use comity_testkit::kit::register;
 use comity_testkit::served::Call;
-use comity_testkit::{Engine, Kit, both_engines};
+use comity_testkit::{Dice, Engine, Kit, both_engines};
 use serde_json::{Value, json};
 
 use super::meaning::{Eyes, seen};
@@ -14,22 +14,9 @@ use super::stream::Stream;
 use super::wire::Wire;
 use crate::town::{Held, Town};
 
-/// Small numbers that repeat.
-struct Dice(u64);
-
-impl Dice {
-    fn below(&mut self, most: u64) -> u64 {
-        self.0 = self
-            .0
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) % most
-    }
-}
-
 /// Somebody of the town does what comes to mind.
 fn lives(town: &Town, token: &str, seed: u64) {
-    let mut dice = Dice(seed);
+    let mut dice = Dice::new(seed);
     let everybody = ["Blue@web", "Red@web", "Chief@web", "Green@api", "operator"];
     let own = |operation: &str, request: Value| {
         // Not everything makes sense, and nothing is allowed to everybody.
@@ -78,7 +65,7 @@ fn is_last(event: &Value, project: i64) -> bool {
 
 /// Follows until the end, leaving and coming back at random.
 fn follows(town: &Town, token: &str, project: i64, seed: u64) -> Vec<(i64, Value)> {
-    let (mut dice, mut came, mut last) = (Dice(seed), Vec::new(), 0);
+    let (mut dice, mut came, mut last) = (Dice::new(seed), Vec::new(), 0);
     loop {
         let call = match dice.below(2) {
             0 => Call::get(&format!("/api/events/stream?since={last}")),
@@ -99,7 +86,7 @@ fn follows(town: &Town, token: &str, project: i64, seed: u64) -> Vec<(i64, Value
 
 /// The same over a WebSocket.
 fn listens(town: &Town, token: &str, path: &str, project: i64, seed: u64) -> Vec<(i64, Value)> {
-    let (mut dice, mut came, mut last) = (Dice(seed), Vec::new(), 0);
+    let (mut dice, mut came, mut last) = (Dice::new(seed), Vec::new(), 0);
     loop {
         let mut wire = Wire::open(town, token, path);
         wire.subscribe(last);

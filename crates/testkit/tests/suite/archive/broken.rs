@@ -48,6 +48,8 @@ both_engines! {
         assert!(status.quarantined[0].path.starts_with("attachments/2c/"));
         kept.must_be_right();
         assert_eq!(kept.archiver.retry().unwrap().left, 1);
+        kept.archiver.rebuild().unwrap();
+        kept.must_be_right();
         let put = json!({ "content": "aGVsbG8=" });
         kept.kit.call(Actor::OPERATOR, "put_attachment", &put).unwrap();
         kept.drain();
@@ -55,6 +57,59 @@ both_engines! {
         assert_eq!((retried.written, retried.left), (1, 0));
         kept.must_be_right();
     }
+}
+
+// D4 D5: what is written late is not older than what is there
+#[test]
+fn a_late_file_does_not_undo_a_newer_one() {
+    let kept = Kept::new(Engine::Sqlite);
+    kept.kit.project("/srv/web");
+    let (_, blue) = kept.kit.agent("web", "Blue");
+    kept.drain();
+    let path = "projects/web/agents/1-blue.json";
+    kept.kit
+        .shell(&format!(
+            "insert into quarantine (archive_id, seq, path, reason, added_at)
+             select a.id, e.seq, '{path}', 'a test wants it', 0
+             from archive a, event e where e.kind = 'agent_registered'"
+        ))
+        .unwrap();
+    kept.kit
+        .call(
+            blue,
+            "update_agent",
+            &json!({ "agent": "Blue", "task": "something new" }),
+        )
+        .unwrap();
+    kept.drain();
+    kept.archiver.retry().unwrap();
+    let file = kept.git(&["show", &format!("main:{path}")]);
+    assert!(file.contains("something new"), "{file}");
+    kept.must_be_right();
+    assert_eq!(kept.archiver.status().unwrap().quarantined_count, 0);
+}
+
+// Fault 6: what is not a repository any more does not stand for the one around it
+#[test]
+fn a_repository_around_the_archive_is_never_written() {
+    let mut kept = Kept::new(Engine::Sqlite);
+    let around = |arguments: &[&str]| {
+        let mut git = Command::new("git");
+        git.arg("-C").arg(kept.kit.directory()).args(arguments);
+        String::from_utf8(git.output().unwrap().stdout).unwrap()
+    };
+    around(&["init", "--quiet", "--initial-branch=master"]);
+    kept.kit.project("/srv/web");
+    kept.drain();
+    // As after a copy by a tool that leaves out folders with nothing in them.
+    std::fs::remove_file(kept.repository.join("refs/heads/main")).unwrap();
+    std::fs::remove_dir_all(kept.repository.join("refs")).unwrap();
+    kept.archiver = archiver(&kept.kit, kept.kit.share(), 500);
+    let stepped = kept.archiver.step();
+    assert_eq!(around(&["for-each-ref"]), "", "{stepped:?}");
+    assert!(stepped.is_err(), "{stepped:?}");
+    assert!(kept.archiver.verify().is_err());
+    assert_eq!(kept.archiver.status().unwrap().through.get(), 0);
 }
 
 // D8, fault 7: the database plays no part
@@ -127,6 +182,36 @@ fn a_foreign_repository_or_commit_is_never_overwritten() {
     assert_eq!(kept.git(&["rev-parse", "main"]).trim(), theirs);
 }
 
+// Fault 6, K5: how it stands is looked at, not remembered
+#[test]
+fn a_repository_that_is_gone_is_told_at_once_and_made_anew() {
+    let kept = Kept::new(Engine::Sqlite);
+    for name in ["before the first commit", "after it"] {
+        kept.drain();
+        std::fs::remove_dir_all(&kept.repository).unwrap();
+        let status = kept.archiver.status().unwrap();
+        assert_eq!(status.state, ArchiveState::Degraded, "{name}");
+        assert!(status.detail.contains("is gone"), "{}", status.detail);
+        kept.drain();
+        assert_eq!(
+            kept.archiver.status().unwrap().state,
+            ArchiveState::Following
+        );
+        kept.kit.project("/srv/web");
+    }
+    kept.drain();
+    kept.must_be_right();
+    // A reference that somebody packed is where it was.
+    kept.git(&["pack-refs", "--all"]);
+    assert_eq!(
+        kept.archiver.status().unwrap().state,
+        ArchiveState::Following
+    );
+    say(&kept, "word");
+    kept.drain();
+    kept.must_be_right();
+}
+
 // A14, fault 5: a database that lost its end, or grew another one, is not archived over
 #[test]
 fn a_database_that_was_put_back_is_found_out() {
@@ -140,13 +225,12 @@ fn a_database_that_was_put_back_is_found_out() {
     let mut options = kept.kit.options().clone();
     options.database = comity_kernel::Options::sqlite(copy).database;
     let back = Arc::new(Kernel::open(options).unwrap());
-    let (epoch, at) = (back.epoch().to_owned(), *back.head().borrow());
     kept.restart();
     let again = archiver(&kept.kit, Arc::clone(&back), 500);
     drop(kept.archiver);
     assert!(matches!(again.step(), Err(ArchiveError::Ahead { .. })));
-    let behind =
-        comity_archive::store::must_not_be_behind(&kept.repository, &epoch, at).unwrap_err();
+    let end = comity_archive::store::End::of(&kept.repository, &back).unwrap();
+    let behind = end.must_not_be_lost().unwrap_err();
     assert_eq!(
         (behind.code().word, behind.code().exit),
         ("behind_archive", 7)
@@ -158,6 +242,11 @@ fn a_database_that_was_put_back_is_found_out() {
         back.execute(Actor::OPERATOR.into(), ensure).wait().unwrap();
     }
     assert!(matches!(again.step(), Err(ArchiveError::Foreign { .. })));
+    let end = comity_archive::store::End::of(&kept.repository, &back).unwrap();
+    assert!(
+        matches!(end, comity_archive::store::End::Replaced(_)),
+        "{end:?}"
+    );
     kept.archiver = archiver(&kept.kit, kept.kit.share(), 500);
     assert_eq!(kept.git(&["rev-parse", "main"]), head);
 }

@@ -115,7 +115,7 @@ both_engines! {
         let sha256 = put["attachment"]["sha256"].as_str().unwrap();
         let id = send(&kit, &json!({
             "subject": HOSTILE, "body": format!("{HOSTILE}\n\u{2028}\u{2029}\u{202e}fdp.exe"), "topic": "<b>",
-            "attachments": [{ "sha256": sha256, "name": HOSTILE }, { "sha256": sha256, "name": "../../x" }],
+            "attachments": [{ "sha256": sha256, "name": HOSTILE }, { "sha256": sha256, "name": "../../x" }, { "sha256": sha256, "name": "x.txt" }],
         }));
         let (directory, _) = export(&kit, &json!({ "project": "web" }));
         let carrying = ["ul", "/ul", "li", "/li"].map(str::to_owned);
@@ -131,9 +131,9 @@ both_engines! {
             }
         }
         let thread = read(&directory, &format!("thread-{id}.html"));
-        assert!(thread.contains("[U+202E]fdp.exe") && thread.contains(&format!("href=\"attachments/{sha256}\" download=\"&lt;/pre&gt;")), "{thread}");
-        assert_eq!(names(&directory.join("attachments")), BTreeSet::from([sha256.to_owned()]));
-        assert_eq!(read(&directory, &format!("attachments/{sha256}")), "hello");
+        assert!(thread.contains("[U+202E]fdp.exe") && thread.contains(&format!("href=\"attachments/{sha256}.bin\" download=\"&lt;/pre&gt;")), "{thread}");
+        assert_eq!(names(&directory.join("attachments")), BTreeSet::from(["bin", "txt"].map(|ending| format!("{sha256}.{ending}"))));
+        assert_eq!(read(&directory, &format!("attachments/{sha256}.txt")), "hello");
         let words = read(&directory, "words.js");
         assert!(!words.contains(['<', '>', '&', '\'', '`', '\u{2028}', '\u{2029}', '\u{202e}']), "{words}");
         // It is one list of lists of numbers and strings, and says what was said.

@@ -217,6 +217,8 @@ create table dispatch_queue (
 create index dispatch_queue_rank on dispatch_queue (project_id, agent_kind, priority desc, dispatch_id);
 create index dispatch_queue_by_run on dispatch_queue (project_id, agent_kind, run_id, priority desc, dispatch_id);
 create index dispatch_queue_of_run on dispatch_queue (run_id);
+-- When the next back-off passes, for those who wait.
+create index dispatch_queue_later on dispatch_queue (project_id, not_before_lease_us);
 
 -- A lease may belong to a run, and ends with it.
 alter table reservation add column run_id bigint constraint reservation_run references run (id) on delete restrict;

@@ -1,0 +1,127 @@
+//! How an operation is entered into the registry.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use super::call::{Call, call_command, call_patiently, call_query, call_waiting};
+use super::schema::{Number, Schemas};
+use super::surface::{Bytes, Effect, Method, NoTool, Operation, Pace, Route, Tool};
+use crate::actor::{Caller, Party};
+use crate::command::Command;
+use crate::kernel::Kernel;
+use crate::line::Patient;
+use crate::query::{Query, Waiting};
+
+/// Names a method and a path.
+pub(super) const fn route(
+    method: Method,
+    path: &'static str,
+    fields: &'static [&'static str],
+) -> Route {
+    Route {
+        method,
+        path,
+        fields,
+    }
+}
+
+/// Lists a command.
+pub(super) const fn command<C>(effect: Effect) -> Operation
+where
+    C: Command<Answer: JsonSchema> + DeserializeOwned + JsonSchema,
+{
+    Operation {
+        name: C::NAME,
+        who: C::WHO,
+        effect,
+        routes: &[],
+        tool: Tool::None(NoTool::Lean),
+        commands: &[],
+        pace: Pace::Quick,
+        bytes: Bytes::None,
+        call: call_command::<C>,
+        describe: || Schemas::new::<C, C::Answer>(Number::Seq),
+    }
+}
+
+/// Lists a command whose caller may wait.
+pub(super) const fn patient<C>(effect: Effect) -> Operation
+where
+    C: Patient + Command<Answer: JsonSchema> + DeserializeOwned + JsonSchema,
+{
+    Operation {
+        pace: Pace::Waits,
+        call: call_patiently::<C>,
+        ..command::<C>(effect)
+    }
+}
+
+/// Lists a query.
+pub(super) const fn query<Q>() -> Operation
+where
+    Q: Query<Answer: Serialize + JsonSchema> + DeserializeOwned + JsonSchema,
+{
+    Operation {
+        name: Q::NAME,
+        who: Q::WHO,
+        effect: Effect::Reads,
+        routes: &[],
+        tool: Tool::None(NoTool::Lean),
+        commands: &[],
+        pace: Pace::Quick,
+        bytes: Bytes::None,
+        call: call_query::<Q>,
+        describe: || Schemas::new::<Q, Q::Answer>(Number::AsOfSeq),
+    }
+}
+
+/// Lists a query whose asker may wait.
+pub(super) const fn waiting<Q>() -> Operation
+where
+    Q: Waiting<Answer: Serialize + JsonSchema> + Clone + Sync + DeserializeOwned + JsonSchema,
+{
+    Operation {
+        pace: Pace::Waits,
+        call: call_waiting::<Q>,
+        ..query::<Q>()
+    }
+}
+
+/// Lists an operation that whoever writes the archive answers.
+pub(super) const fn archivist<Request: JsonSchema, Answer: JsonSchema>(
+    name: &'static str,
+    effect: Effect,
+    call: fn(&Kernel, Caller, Value) -> Call,
+) -> Operation {
+    Operation {
+        name,
+        who: &[Party::Operator],
+        effect,
+        routes: &[],
+        tool: Tool::None(NoTool::Person),
+        commands: &[],
+        pace: Pace::Long,
+        bytes: Bytes::None,
+        call,
+        describe: || Schemas::new::<Request, Answer>(Number::Own),
+    }
+}
+
+impl Operation {
+    /// Says where HTTP has it.
+    pub(super) const fn http(self, routes: &'static [Route]) -> Self {
+        Self { routes, ..self }
+    }
+
+    /// Says where MCP has it.
+    pub(super) const fn mcp(self, tool: Tool) -> Self {
+        Self { tool, ..self }
+    }
+
+    /// Says what the command line calls it.
+    pub(super) const fn cli(self, commands: &'static [&'static str]) -> Self {
+        Self { commands, ..self }
+    }
+}
