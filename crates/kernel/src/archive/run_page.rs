@@ -212,6 +212,13 @@ impl Told {
         let number = self.actor.strip_prefix("agent:")?;
         number.parse().ok().map(AgentId::new)
     }
+
+    /// Returns what kind of actor did it: the operator, whatever the token was, or the system.
+    pub fn party(&self) -> &str {
+        self.actor
+            .split_once(':')
+            .map_or(&*self.actor, |(party, _)| party)
+    }
 }
 
 /// Says which checks failed where a gate refused or was overridden.

@@ -83,3 +83,102 @@ fn assignment(
         prompt: dispatch.prompt.clone(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use comity_domain::{LeaseTime, ProjectId, RunId, Seq, Timestamp};
+    use comity_kernel::dispatch::event::{DispatchCreated, DispatchTimedOut, Which};
+
+    use super::*;
+
+    fn recorded(seq: i64) -> Recorded {
+        Recorded {
+            seq: Seq::new(seq),
+            at: Timestamp::from_micros(1_792_080_000_000_000 + seq),
+            v: 1,
+            kind: String::new(),
+            project: None,
+            actor: "operator".into(),
+            subject_type: "dispatch".into(),
+            subject_id: 12_345,
+            run: Some(7),
+            correlation: None,
+            payload_sha256: [0; 32],
+            payload: None,
+            hash: [0; 32],
+        }
+    }
+
+    fn made(run: Option<RunId>) -> DispatchCreated {
+        DispatchCreated {
+            id: DispatchId::new(12_345),
+            project: ProjectId::new(1),
+            run,
+            phase: None,
+            agent_kind: "writer".into(),
+            prompt: "---\n\nx".into(),
+            priority: 0,
+            group: None,
+            depends_on: [9, 4].map(DispatchId::new).to_vec(),
+            deadline: None,
+            origin: DispatchId::new(12_345),
+            retry_of: None,
+            attempt: 1,
+            not_before: LeaseTime::from_micros(0),
+            by: None,
+        }
+    }
+
+    fn read((path, content): (String, Content)) -> (String, Assignment) {
+        let Content::Bytes(bytes) = content else {
+            panic!("{content:?}");
+        };
+        let text = String::from_utf8(bytes).unwrap();
+        (path, Assignment::parse(&text).unwrap())
+    }
+
+    // S10 S11
+    #[test]
+    fn a_dispatch_is_written_as_it_is_made_and_as_it_is_settled() {
+        let (run, alone) = (Some(RunId::new(7)), made(None));
+        let created = made(run);
+        let mut settled = HandedOut::new(&created, recorded(5).at);
+        let batch = Batch::default();
+        let event = Event::DispatchCreated(created);
+        let (path, first) = read(file(&batch, &recorded(5), &event).unwrap());
+        assert_eq!(path, "projects/unknown/runs/7/dispatches/12/12345.md");
+        assert_eq!((first.state, first.tokens), (DispatchState::Queued, None));
+        assert_eq!(first.prompt, "---\n\nx");
+        assert_eq!(first.depends_on, [4, 9].map(DispatchId::new));
+        let event = Event::DispatchCreated(alone);
+        let (path, _) = read(file(&batch, &recorded(5), &event).unwrap());
+        assert_eq!(path, "projects/unknown/dispatches/12/12345.md");
+
+        let which = Which {
+            id: settled.id,
+            project: settled.project,
+            run,
+        };
+        let event = Event::DispatchTimedOut(DispatchTimedOut {
+            which,
+            timed_out: LeaseTime::from_micros(0),
+        });
+        assert_eq!(file(&batch, &recorded(6), &event), None, "nothing known");
+        settled.tokens = Some(8);
+        let batch = Batch {
+            settled: [(settled.id, settled)].into(),
+            ..batch
+        };
+        let (_, last) = read(file(&batch, &recorded(6), &event).unwrap());
+        let wanted = Assignment {
+            seq: Seq::new(6),
+            state: DispatchState::TimedOut,
+            settled_at: Some(recorded(6).at),
+            tokens: Some(8),
+            ..first
+        };
+        assert_eq!(last, wanted);
+        let event = Event::DispatchStarted(comity_kernel::dispatch::event::DispatchStarted(which));
+        assert_eq!(file(&batch, &recorded(6), &event), None);
+    }
+}

@@ -85,7 +85,7 @@ fn head(batch: &Batch, run: &RunThen) -> Vec<String> {
 fn push_told(text: &mut String, batch: &Batch, run: &RunThen, told: &Told) {
     let who = match told.agent() {
         Some(agent) => name(batch, run.project, Some(agent)),
-        None => told.actor.clone(),
+        None => told.party().to_owned(),
     };
     let more = match told.more {
         0 => String::new(),
