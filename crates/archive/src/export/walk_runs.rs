@@ -46,16 +46,16 @@ impl Walk<'_> {
             let mut sheet = self.site.file(&run::list_place(page))?;
             let way = "<nav><a href=\"index.html\">All threads</a></nav>\n";
             sheet.push(&head(&self.scope.name, way))?;
-            let links = pages(page, last, run::list_place);
+            let others = pages(page, last, run::list_place);
             sheet.push(&format!(
                 "<p class=\"about\">{}</p>\n",
                 counted(count, "run")
             ))?;
-            sheet.push(&format!("<h2>Runs</h2>\n{links}<ul class=\"threads\">\n"))?;
+            sheet.push(&format!("<h2>Runs</h2>\n{others}<ul class=\"threads\">\n"))?;
             for line in lines {
                 sheet.push(line)?;
             }
-            sheet.push(&format!("</ul>\n{links}{FOOT}"))?;
+            sheet.push(&format!("</ul>\n{others}{FOOT}"))?;
             sheet.end()?;
             self.pages += 1;
         }

@@ -1,7 +1,5 @@
 //! What an export shows of runs: each as it stood at the export's moment, and what happened to it.
 
-use std::collections::BTreeMap;
-
 use comity_domain::{AgentId, ProjectId, RunId, Seq};
 
 use super::export::named;
@@ -95,19 +93,11 @@ impl Query for ExportSteps {
 
     fn run(&self, _: &Actor, snapshot: &mut Snapshot<'_>) -> Result<Self::Answer, Error> {
         let page = log_table::of_run(snapshot, self.run, self.after, self.until, self.limit)?;
-        let mut names: BTreeMap<AgentId, String> = BTreeMap::new();
         let mut steps = Vec::new();
         for told in page.into_iter().map(Told::of) {
             let who = match told.agent() {
                 None => told.party().to_owned(),
-                Some(agent) => match names.get(&agent) {
-                    Some(name) => name.clone(),
-                    None => {
-                        let name = who(snapshot, self.project, Some(agent))?;
-                        names.insert(agent, name.clone());
-                        name
-                    }
-                },
+                agent => who(snapshot, self.project, agent)?,
             };
             steps.push(ExportedStep { told, who });
         }
