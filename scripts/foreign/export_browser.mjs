@@ -38,7 +38,7 @@ const search = async (page, words, count) => {
   await page.goto(index);
   await page.getByRole("searchbox").pressSequentially(words);
   // It searches while one types.
-  await page.locator("#told", { hasText: new RegExp(`^${count} messages?$`) }).waitFor();
+  await page.locator("#told", { hasText: new RegExp(`^${count} found$`) }).waitFor();
   assert.equal(await page.locator("#found li").count(), count, words);
 };
 

@@ -25,7 +25,7 @@ const ROWS: usize = 5_000;
 
 /// The form is hidden until the script is there to answer it.
 const SEARCH: &str = "<form id=\"search\" role=\"search\" hidden>\n\
-    <label for=\"query\">Search the messages</label>\n\
+    <label for=\"query\">Search</label>\n\
     <input id=\"query\" type=\"search\" autocomplete=\"off\" spellcheck=\"false\">\n\
     <p id=\"told\" class=\"about\" role=\"status\"></p>\n<ol id=\"found\"></ol>\n</form>\n\
     <script src=\"search.js\" defer></script>\n";
@@ -43,7 +43,7 @@ pub(super) fn write(
     site: &Site,
     kernel: &Kernel,
     (scope, at): (&Scope, Timestamp),
-    mut threads: Vec<Summary>,
+    (mut threads, runs): (Vec<Summary>, i64),
 ) -> Result<i64, Error> {
     threads.sort_by_key(|thread| std::cmp::Reverse((thread.last, thread.thread.id)));
     let messages = threads.iter().map(|thread| thread.thread.messages).sum();
@@ -59,6 +59,10 @@ pub(super) fn write(
             counted(count, "thread"),
             when(at),
         ))?;
+        if runs > 0 {
+            let told = counted(runs, "run");
+            sheet.push(&format!("<nav><a href=\"runs.html\">{told}</a></nav>\n"))?;
+        }
         let links = pages(page, last, place);
         sheet.push(&format!(
             "<h2>Threads</h2>\n{links}<ul class=\"threads\">\n"

@@ -1,4 +1,4 @@
-// Searches the messages that words.js lists, without any network. Texts are only ever set as text.
+// Searches the messages and runs that words.js lists, without any network. Texts are only ever set as text.
 "use strict";
 (() => {
   const SHOWN = 100;
@@ -19,19 +19,21 @@
     const script = document.createElement("script");
     script.src = "words.js";
     script.onload = () => {
-      entries = self.comityWords.map((entry) => ({ entry, text: plain(entry.slice(4).join("\n")) }));
+      entries = self.comityWords.map((entry) => ({ entry, text: plain(entry.slice(4, 7).join("\n")) }));
       show();
     };
     script.onerror = () => { told.textContent = "words.js cannot be read."; };
     document.head.append(script);
   };
 
-  const line = ([thread, page, message, at, from, subject]) => {
+  // Of a message: thread, page, number. Of what happened to a run: run, page, place in the log.
+  const line = ([whole, page, part, at, from, subject, , kind]) => {
+    const [file, mark] = kind === "run" ? ["run-", "#e"] : ["thread-", "#m"];
     const item = document.createElement("li");
     const link = document.createElement("a");
     const name = document.createElement("bdi");
     const about = document.createElement("p");
-    link.href = "thread-" + Number(thread) + (page > 1 ? "-" + Number(page) : "") + ".html#m" + Number(message);
+    link.href = file + Number(whole) + (page > 1 ? "-" + Number(page) : "") + ".html" + mark + Number(part);
     name.textContent = subject;
     link.append(name);
     about.className = "about";
@@ -49,10 +51,12 @@
     told.textContent = "";
     if (words.length === 0) return;
     const hits = entries.filter(({ text }) => words.every((word) => text.includes(word)));
-    hits.sort((a, b) => b.entry[2] - a.entry[2]);
+    // By time, and what is of the same time by its number.
+    const newer = (a, b) => (a[3] === b[3] ? b[2] - a[2] : a[3] < b[3] ? 1 : -1);
+    hits.sort((a, b) => newer(a.entry, b.entry));
     told.textContent = hits.length > SHOWN
-      ? "The newest " + SHOWN + " of " + hits.length + " messages"
-      : hits.length + (hits.length === 1 ? " message" : " messages");
+      ? "The newest " + SHOWN + " of " + hits.length + " found"
+      : hits.length + " found";
     found.append(...hits.slice(0, SHOWN).map(({ entry }) => line(entry)));
   };
 

@@ -23,7 +23,7 @@ const THREADS_READ: i64 = 500;
 /// Messages that are read at a time; a body may have 256 KiB. It divides a page.
 const MESSAGES_READ: i64 = 50;
 
-/// Writes a project's mail as pages into a new directory, which is there whole or not at all.
+/// Writes a project's mail and runs as pages into a new directory, which is there whole or not at all.
 pub fn export(kernel: &Kernel, exporting: &Exporting) -> Result<Exported, Error> {
     let asked = ExportScope {
         project: exporting.asked.project.clone(),
@@ -43,27 +43,29 @@ pub fn export(kernel: &Kernel, exporting: &Exporting) -> Result<Exported, Error>
         pages: 0,
     };
     let summaries = walk.threads()?;
+    let runs = walk.runs()?;
     let (messages, mut pages) = (walk.messages, walk.pages);
     walk.words.end()?;
-    pages += index::write(&site, kernel, (&scope, exporting.at), summaries)?;
+    pages += index::write(&site, kernel, (&scope, exporting.at), (summaries, runs))?;
     let directory = site.finish()?.display().to_string();
     Ok(Exported {
         directory,
         messages,
+        runs,
         pages,
     })
 }
 
 /// An export on its way.
-struct Walk<'a> {
-    kernel: &'a Kernel,
-    scope: &'a Scope,
-    site: &'a Site,
-    words: Words,
+pub(super) struct Walk<'a> {
+    pub(super) kernel: &'a Kernel,
+    pub(super) scope: &'a Scope,
+    pub(super) site: &'a Site,
+    pub(super) words: Words,
     /// What is copied already: messages share attachments.
     attachments: BTreeSet<String>,
     messages: i64,
-    pages: i64,
+    pub(super) pages: i64,
 }
 
 impl Walk<'_> {

@@ -2,6 +2,7 @@
 
 use comity_kernel::Error;
 use comity_kernel::archive::export::ExportedMessage;
+use comity_kernel::archive::export_runs::ExportedStep;
 
 use super::escape::script;
 use super::site::{Sheet, Site};
@@ -35,6 +36,28 @@ impl Words {
             script(&message.at.to_string()),
             script(&message.from),
             script(&message.subject),
+            script(&beginning),
+        ))
+    }
+
+    /// Adds what happened to a run: run, page, place in the log, time, who, the run's title, what
+    /// happened, and that it is of a run.
+    pub(super) fn add_step(
+        &mut self,
+        (run, page, title): (i64, i64, &str),
+        step: &ExportedStep,
+    ) -> Result<(), Error> {
+        let told = [step.told.text.as_str()].into_iter();
+        let told: Vec<_> = told
+            .chain(step.told.failed.iter().map(String::as_str))
+            .collect();
+        let beginning: String = told.join("\n").chars().take(CHARS).collect();
+        self.0.push(&format!(
+            "[{run},{page},{},{},{},{},{},\"run\"],\n",
+            step.told.seq,
+            script(&step.told.at.to_string()),
+            script(&step.who),
+            script(title),
             script(&beginning),
         ))
     }

@@ -1,6 +1,8 @@
 //! The names of the archive's files: from numbers and slugs alone (S10).
 
-use comity_domain::{AgentId, MessageId, ReservationId, Seq, Sha256Hex, Timestamp};
+use comity_domain::{
+    AgentId, DispatchId, MessageId, ReservationId, RunId, Seq, Sha256Hex, Timestamp,
+};
 
 /// Letters of a subject that a message's file is named after.
 const SUBJECT_CHARS: usize = 40;
@@ -29,6 +31,20 @@ pub(super) fn agent(project: &str, id: AgentId, name: &str) -> String {
 pub(super) fn reservation(project: &str, id: ReservationId) -> String {
     format!(
         "projects/{project}/reservations/{}/{id}.json",
+        id.get() / 1_000
+    )
+}
+
+/// Where the page of a run is.
+pub(super) fn run(project: &str, id: RunId) -> String {
+    format!("projects/{project}/runs/{id}/run.md")
+}
+
+/// Where a dispatch is: with its run, if it has one.
+pub(super) fn dispatch(project: &str, run: Option<RunId>, id: DispatchId) -> String {
+    let of = run.map(|run| format!("runs/{run}/")).unwrap_or_default();
+    format!(
+        "projects/{project}/{of}dispatches/{}/{id}.md",
         id.get() / 1_000
     )
 }

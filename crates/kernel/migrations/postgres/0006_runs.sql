@@ -229,6 +229,11 @@ create index reservation_by_run on reservation (run_id) where run_id is not null
 -- What happened to a run, in order.
 create index event_by_run on event (run, seq) where run is not null;
 
+-- What steered a run last, however much else has happened since: its page is written from that.
+create index event_steering on event (run, kind, seq) where kind in
+    ('run_created', 'run_updated', 'run_advanced', 'gate_overridden', 'run_rolled_back',
+    'run_paused', 'run_resumed', 'run_cancelled', 'run_failed');
+
 create function run_insert() returns trigger language plpgsql as $$
 begin
     if new.revision is distinct from 1 then

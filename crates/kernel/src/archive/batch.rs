@@ -6,9 +6,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use comity_domain::{
-    AgentId, LeaseTime, MessageId, ProjectId, ReservationId, Seq, Sha256Hex, Slug, Timestamp,
+    AgentId, DispatchId, LeaseTime, MessageId, ProjectId, ReservationId, RunId, Seq, Sha256Hex,
+    Slug, Timestamp,
 };
 
+use super::handed_out::HandedOut;
+use super::run_page::RunPage;
 use crate::actor::{Actor, Party};
 use crate::agent::{Agent, table as agent_table};
 use crate::epoch::event::EpochBegun;
@@ -53,6 +56,10 @@ pub struct Batch {
     pub leases: BTreeMap<ReservationId, GrantedLease>,
     /// Threads that grow here, as they are at the end of the piece.
     pub threads: Vec<ThreadPage>,
+    /// Runs to which something happens here, as they are at the end of the piece.
+    pub runs: Vec<RunPage>,
+    /// Dispatches that are settled here.
+    pub settled: BTreeMap<DispatchId, HandedOut>,
 }
 
 /// An agent as files name it.
@@ -147,7 +154,8 @@ impl Query for ArchiveBatch {
     }
 }
 
-fn read(recorded: &Recorded) -> Option<Event> {
+/// Reads an event; nothing if this program does not know it, or if it is redacted.
+pub(super) fn read(recorded: &Recorded) -> Option<Event> {
     let payload = recorded.payload.as_deref()?;
     Event::read(&recorded.kind, recorded.v, payload)?.ok()
 }
@@ -160,6 +168,7 @@ struct Mentioned {
     leases: BTreeSet<ReservationId>,
     /// Threads, and the last message of each.
     threads: BTreeMap<MessageId, MessageId>,
+    settled: BTreeSet<DispatchId>,
 }
 
 impl Mentioned {
@@ -171,10 +180,6 @@ impl Mentioned {
         mentioned
     }
 
-    #[expect(
-        clippy::unnested_or_patterns,
-        reason = "the kinds of work are listed in one place"
-    )]
     fn add(&mut self, event: &Event) {
         match event {
             Event::MessageSent(sent) => {
@@ -224,8 +229,25 @@ impl Mentioned {
             | Event::ReleaseAnswered(_)
             | Event::SentinelClaimed(_)
             | Event::SentinelReset(_)
-            | Event::EpochBegun(_)
-            | work_event!() => {}
+            | Event::EpochBegun(_) => {}
+            work_event!() => self.add_work(event),
+        }
+    }
+
+    /// Adds what happens to dispatches; what happens to runs is on their pages.
+    fn add_work(&mut self, event: &Event) {
+        match event {
+            Event::DispatchCreated(one) => self.agents.extend(one.by),
+            Event::DispatchFinished(one) => {
+                self.settled.insert(one.which.id);
+            }
+            Event::DispatchCancelled(one) => {
+                self.settled.insert(one.which.id);
+            }
+            Event::DispatchTimedOut(one) => {
+                self.settled.insert(one.which.id);
+            }
+            _ => {}
         }
     }
 }
@@ -245,6 +267,17 @@ impl Batch {
                 self.leases.insert(*id, lease);
             }
         }
+        for id in &mentioned.settled {
+            if let Some(dispatch) = HandedOut::settled(read, *id)? {
+                mentioned.agents.extend(dispatch.by);
+                self.settled.insert(*id, dispatch);
+            }
+        }
+        for (run, through) in self.steps_of_runs() {
+            self.runs.extend(RunPage::read(read, run, through)?);
+        }
+        let named = self.runs.iter().flat_map(RunPage::agents);
+        mentioned.agents.extend(named);
         for id in &mentioned.agents {
             if let Some(person) = person(read, *id)? {
                 self.people.insert(*id, person);
@@ -257,13 +290,23 @@ impl Batch {
         let events = self.events.iter().filter_map(|event| event.project);
         let people = self.people.values().map(|person| person.project);
         let threads = self.threads.iter().map(|page| page.project);
-        let projects: BTreeSet<_> = events.chain(people).chain(threads).collect();
+        let runs = self.runs.iter().map(|page| page.run.project);
+        let pages = threads.chain(runs);
+        let projects: BTreeSet<_> = events.chain(people).chain(pages).collect();
         for id in projects {
             if let Some(slug) = slug(read, id)? {
                 self.projects.insert(id, slug);
             }
         }
         Ok(())
+    }
+
+    /// Returns the runs to which something happens, and the last of it for each.
+    fn steps_of_runs(&self) -> BTreeMap<RunId, Seq> {
+        let steps = self.events.iter();
+        steps
+            .filter_map(|event| Some((RunId::new(event.run?), event.seq)))
+            .collect()
     }
 }
 

@@ -5,7 +5,7 @@
 
 use std::path::PathBuf;
 
-use comity_domain::{MessageId, ProjectId, Sha256Hex, Slug, Timestamp};
+use comity_domain::{MessageId, ProjectId, Seq, Sha256Hex, Slug, Timestamp};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -19,7 +19,7 @@ use crate::query::Query;
 use crate::store::{Row, StoreError};
 use crate::tx::{Read, Snapshot};
 
-/// Writes a project's mail as pages that people without access can read and search.
+/// Writes a project's mail and runs as pages that people without access can read and search.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Export {
@@ -38,6 +38,8 @@ pub struct Exported {
     pub directory: String,
     /// How many messages are in it.
     pub messages: i64,
+    /// How many runs are in it.
+    pub runs: i64,
     /// How many pages it has.
     pub pages: i64,
 }
@@ -53,14 +55,14 @@ pub struct Exporting {
     pub at: Timestamp,
 }
 
-/// Asks which project is exported, and up to which message.
+/// Asks which project is exported, and up to where.
 #[derive(Clone, Debug)]
 pub struct ExportScope {
     /// The project's key or slug.
     pub project: Option<ProjectRef>,
 }
 
-/// Which project is exported, and up to which message.
+/// Which project is exported, and up to where.
 #[derive(Clone, Debug)]
 pub struct Scope {
     /// The project.
@@ -71,6 +73,8 @@ pub struct Scope {
     pub name: String,
     /// The newest message there is.
     pub through: MessageId,
+    /// The newest event there is.
+    pub until: Seq,
 }
 
 impl Query for ExportScope {
@@ -90,6 +94,7 @@ impl Query for ExportScope {
             slug: project.slug,
             name: project.name,
             through,
+            until: snapshot.head(),
         })
     }
 }
@@ -273,7 +278,7 @@ fn attachments(read: &mut impl Read, message: MessageId) -> Result<Vec<Attachmen
 }
 
 /// Reads a name, and the project it is from if that is another one.
-fn named(row: &mut Row) -> Result<String, StoreError> {
+pub(super) fn named(row: &mut Row) -> Result<String, StoreError> {
     let (name, elsewhere): (Option<String>, Option<String>) = (row.take()?, row.take()?);
     Ok(match (name, elsewhere) {
         (None, _) => "operator".to_owned(),

@@ -7,7 +7,10 @@
 pub mod archivist;
 pub mod batch;
 pub mod export;
+pub mod export_runs;
+pub mod handed_out;
 pub mod position;
+pub mod run_page;
 pub mod status;
 
 pub use archivist::{Archivist, Rebuilt, Retried, Verified};

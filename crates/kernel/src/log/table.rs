@@ -94,6 +94,74 @@ pub fn bounded_page(
     page(read, since, rows)
 }
 
+/// Reads the last events of a run as far as `until`, in order, each as `map` makes of it.
+pub fn last_of_run<T>(
+    read: &mut impl Read,
+    run: RunId,
+    until: Seq,
+    limit: i64,
+    mut map: impl FnMut(Recorded) -> T,
+) -> Result<Vec<T>, StoreError> {
+    let mut last = read.rows(
+        "select seq, at, v, kind, project, actor, subject_type, subject_id, run, correlation,
+            payload_sha256, payload, hash
+         from event where run = ?1 and seq <= ?2
+         order by seq desc limit cast(?3 as bigint)",
+        params![run, until, limit],
+        |row| Ok(map(recorded(row)?)),
+    )?;
+    last.reverse();
+    Ok(last)
+}
+
+/// Counts the events of a run as far as `until`, up to `max`.
+pub fn count_of_run(
+    read: &mut impl Read,
+    run: RunId,
+    until: Seq,
+    max: i64,
+) -> Result<i64, StoreError> {
+    read.one(
+        "select count(*) from (
+            select seq from event where run = ?1 and seq <= ?2 limit cast(?3 as bigint)) counted",
+        params![run, until, max],
+        Row::take,
+    )
+}
+
+/// The kinds of event that say what a run is for, where it is and how it stands.
+pub const STEERING: [&str; 9] = [
+    "run_created",
+    "run_updated",
+    "run_advanced",
+    "gate_overridden",
+    "run_rolled_back",
+    "run_paused",
+    "run_resumed",
+    "run_cancelled",
+    "run_failed",
+];
+
+/// Reads the newest event of a run of one of the [`STEERING`] kinds, as far as `until`.
+pub fn newest_steering(
+    read: &mut impl Read,
+    run: RunId,
+    kind: &str,
+    until: Seq,
+) -> Result<Option<Recorded>, StoreError> {
+    // The list is that of the index, which is used only where it is repeated.
+    read.row(
+        "select seq, at, v, kind, project, actor, subject_type, subject_id, run, correlation,
+            payload_sha256, payload, hash
+         from event where run = ?1 and kind = ?2 and seq <= ?3 and kind in
+            ('run_created', 'run_updated', 'run_advanced', 'gate_overridden', 'run_rolled_back',
+            'run_paused', 'run_resumed', 'run_cancelled', 'run_failed')
+         order by seq desc limit 1",
+        params![run, kind, until],
+        recorded,
+    )
+}
+
 /// Counts how many of the next events may be read together: up to `rows`, and `bytes_max` of
 /// payload unless the first alone has more.
 pub fn fitting(

@@ -1,8 +1,10 @@
 //! The Git archive: what the log says, exactly once, and both ways.
 
 mod broken;
+mod dispatches;
 mod epoch;
 mod export;
+mod runs;
 
 use std::path::PathBuf;
 use std::process::Command;

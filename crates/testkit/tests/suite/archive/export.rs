@@ -1,4 +1,4 @@
-//! Exports: a project's mail as pages that nobody's words break out of.
+//! Exports: a project's mail and runs as pages that nobody's words break out of.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -140,6 +140,45 @@ both_engines! {
         let list = words.strip_prefix("self.comityWords = ").unwrap().trim_end().strip_suffix(",\n];").unwrap();
         let list: Vec<Value> = serde_json::from_str(&format!("{list}]")).unwrap();
         assert_eq!((list.len(), &list[1][2], &list[1][5]), (2, &json!(id), &json!(HOSTILE)));
+    }
+
+    // S10 S14: the same of runs, which are listed, told and searched
+    fn runs_are_exported_too(engine) {
+        let kit = attached(engine);
+        let run = |goal: &str| call(&kit, "create_run", &json!({
+            "project": "web", "goal": goal, "phases": ["draft", "done"],
+            "gates": { "draft->done": [{ "check": "artifact_exists", "phase": "draft" }] },
+        }));
+        run(HOSTILE);
+        run("calm");
+        let advanced = kit.call(Actor::OPERATOR, "advance_run", &json!({ "run": 1 }));
+        assert!(advanced.is_err(), "its gate refuses");
+        call(&kit, "override_gate", &json!({ "run": 1, "reason": HOSTILE }));
+        call(&kit, "pause_run", &json!({ "run": 2, "reason": "lunch" }));
+        let (directory, answer) = export(&kit, &json!({ "project": "web" }));
+        assert_eq!((&answer["messages"], &answer["runs"], &answer["pages"]), (&json!(0), &json!(2), &json!(4)));
+        let list = read(&directory, "runs.html");
+        assert!(list.find("Run 2: calm").unwrap() < list.find("Run 1: ").unwrap(), "newest first");
+        assert!(list.contains("draft · paused · 2 events · ") && list.contains("done · completed · 3 events · "), "{list}");
+        assert!(read(&directory, "index.html").contains("<a href=\"runs.html\">2 runs</a>"));
+        let page = read(&directory, "run-1.html");
+        assert!(page.contains("draft, <b>done</b>") && page.contains("<li><bdi>draft-&gt;done, artifact_exists (hard): no artifact"), "{page}");
+        let calm: BTreeSet<_> = ["runs.html", "run-2.html"].iter().flat_map(|name| tags(&read(&directory, name))).collect();
+        for name in ["runs.html", "run-1.html"] {
+            let page = read(&directory, name);
+            assert!(tags(&page).is_subset(&calm), "{:?}", tags(&page));
+            assert!(!page.contains("<script>") && !page.contains(" onerror='"), "{page}");
+        }
+        let words = read(&directory, "words.js");
+        assert!(!words.contains(['<', '>', '&', '\'', '`']), "{words}");
+        let list = words.strip_prefix("self.comityWords = ").unwrap().trim_end().strip_suffix(",\n];").unwrap();
+        let list: Vec<Value> = serde_json::from_str(&format!("{list}]")).unwrap();
+        let last = list.last().unwrap();
+        assert_eq!((&last[0], &last[1], &last[5], &last[6], &last[7]), (&json!(2), &json!(1), &json!("Run 2: calm"), &json!("paused: lunch"), &json!("run")));
+        // What happens later is in the next one.
+        call(&kit, "resume_run", &json!({ "run": 2 }));
+        let (directory, _) = export(&kit, &json!({ "project": "web" }));
+        assert!(read(&directory, "run-2.html").contains(">\nresumed</pre>"));
     }
 
     fn a_long_thread_has_several_pages(engine) {
