@@ -66,7 +66,7 @@ impl Progress {
         let end = if is_reported {
             "it is reported as failed"
         } else {
-            "it was not its claim any more"
+            "its claim was not to be reported here"
         };
         let text = format!("the worker of dispatch {id} died; {end}");
         self.bar.suspend(|| match self.form {
