@@ -205,7 +205,9 @@ impl Cli {
             Command::Sentinel(sentinel) => sentinel.run(&context()?),
             Command::Run(run) => run.run(&context()?),
             Command::Gate(gate) => gate.run(&context()?),
-            Command::Dispatch(dispatch) => dispatch.run(&context()?),
+            // A keeper has what it needs, and no business with the data.
+            Command::Dispatch(DispatchCommand::Keep(keep)) => return keep.run().map(|()| None),
+            Command::Dispatch(dispatch) => return dispatch.run(&context()?),
             Command::Portfolio(portfolio) => portfolio.run(&context()?),
             Command::Contact(contact) => contact.run(&context()?),
             // Its answer is its own, and so are its exit codes.

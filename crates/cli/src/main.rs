@@ -22,6 +22,7 @@ mod session;
 mod show;
 mod token_file;
 mod who;
+mod worker;
 mod worktree;
 
 use clap::{CommandFactory as _, Parser as _};

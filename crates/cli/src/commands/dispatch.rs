@@ -15,6 +15,7 @@ use crate::failure::Failure;
 use crate::parse::json;
 use crate::session::Context;
 use crate::show::{Shown, View, dispatches};
+use crate::worker::{Exec, Keep};
 
 /// Dispatches.
 #[derive(Subcommand)]
@@ -43,6 +44,11 @@ pub(crate) enum DispatchCommand {
     Retry(Named),
     /// Wait until a dispatch is settled.
     Wait(wait::Wait),
+    /// Claim work and run a command for each piece of it.
+    Exec(Exec),
+    /// Run one command below a worker.
+    #[command(hide = true)]
+    Keep(Keep),
 }
 
 /// A dispatch, by its number.
@@ -54,8 +60,9 @@ pub(crate) struct Named {
 }
 
 impl DispatchCommand {
-    pub(crate) fn run(&self, context: &Context<'_>) -> Result<Shown, Failure> {
-        match self {
+    /// Runs the command; a worker shows nothing at its end.
+    pub(crate) fn run(&self, context: &Context<'_>) -> Result<Option<Shown>, Failure> {
+        let shown = match self {
             Self::Create(create) => create.run(context),
             Self::List(list) => list.run(context),
             Self::Status(named) => look::status(named, context),
@@ -68,7 +75,11 @@ impl DispatchCommand {
             Self::Cancel(cancel) => cancel.run(context),
             Self::Retry(named) => end::retry(named, context),
             Self::Wait(wait) => wait.run(context),
-        }
+            Self::Exec(exec) => return exec.run(context).map(|()| None),
+            // It runs before there is a context.
+            Self::Keep(_) => return Ok(None),
+        };
+        shown.map(Some)
     }
 }
 

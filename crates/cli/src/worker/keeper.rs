@@ -1,0 +1,280 @@
+//! The keeper: a small process between a worker and the command it runs, so that nothing of the
+//! command outlives its claim.
+//!
+//! Everything that the command starts belongs to the keeper in the end, whether or not it changed
+//! its session or its parents ended (`PR_SET_CHILD_SUBREAPER`): when the keeper has no children,
+//! nothing is left. It ends everything when the claim is over by the clock, when the deadline comes,
+//! when the worker says so, and when the worker is gone, however that ended.
+//!
+//! Its stdin is the worker's orders, its stdout what it answers, and its stderr, which it gives to
+//! the command as stdout and stderr, the output.
+
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::{self, BufRead as _};
+use std::os::fd::AsFd as _;
+use std::os::unix::process::CommandExt as _;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+use std::sync::mpsc::{self, RecvTimeoutError, Sender};
+use std::time::Duration;
+
+use clap::Args;
+use comity_kernel::Error;
+use rustix::process::{WaitOptions, WaitStatus, getpid, set_child_subreaper, setsid, wait};
+use serde::{Deserialize, Serialize};
+
+use super::clock::Moment;
+use super::tree;
+use crate::failure::Failure;
+use crate::output;
+
+/// How long between two looks at a tree that is being killed.
+const KILL_EVERY: Duration = Duration::from_millis(10);
+/// How long it sleeps at most: what it sleeps by stands still while the machine sleeps, and the
+/// claim's clock does not.
+const NAP: Duration = Duration::from_secs(1);
+
+/// Runs a command until it ends or must end.
+#[derive(Args)]
+pub(crate) struct Keep {
+    /// When the claim is over.
+    #[arg(long, value_parser = Moment::parse)]
+    until: Moment,
+    /// When the work must be done.
+    #[arg(long, value_parser = Moment::parse)]
+    deadline: Option<Moment>,
+    /// How long the command may take to end by itself, in milliseconds.
+    #[arg(long)]
+    grace_ms: u64,
+    /// What the command reads.
+    #[arg(long)]
+    prompt: PathBuf,
+    /// The command.
+    #[arg(last = true, required = true)]
+    command: Vec<OsString>,
+}
+
+/// What a worker tells a keeper.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Order {
+    /// The claim lasts until then.
+    Until(Moment),
+    /// Let the command end by itself, for the grace.
+    Terminate,
+    /// End it at once.
+    Kill,
+}
+
+/// What a keeper tells its worker.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Word {
+    /// The command cannot be run.
+    Cannot(String),
+    /// Nothing of the command is left.
+    Ended(End),
+}
+
+/// How a command ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct End {
+    /// Why.
+    pub(super) cause: Cause,
+    /// Its exit code.
+    pub(super) code: Option<i32>,
+    /// The signal that ended it.
+    pub(super) signal: Option<i32>,
+}
+
+/// Why a command ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Cause {
+    /// By itself.
+    Itself,
+    /// Its deadline came.
+    Deadline,
+    /// Its claim was over.
+    Lost,
+    /// The worker said so.
+    Told,
+}
+
+/// What a keeper waits for.
+enum Event {
+    Told(Order),
+    WorkerGone,
+    Reaped(i32, WaitStatus),
+    NothingLeft,
+}
+
+/// A keeper at work.
+struct Keeper {
+    until: Moment,
+    deadline: Option<Moment>,
+    grace: Duration,
+    command: i32,
+    status: Option<WaitStatus>,
+    cause: Option<Cause>,
+    kill_at: Option<Moment>,
+}
+
+impl Keep {
+    /// Keeps the command, and tells what became of it.
+    pub(crate) fn run(&self) -> Result<(), Failure> {
+        // Away from the worker's terminal, whose signals are the worker's to handle.
+        let apart = setsid().map(|_| ());
+        apart
+            .and_then(|()| set_child_subreaper(Some(getpid())))
+            .map_err(Error::internal)?;
+        let command = match self.start() {
+            Ok(command) => command,
+            Err(error) => {
+                tell(&Word::Cannot(error.to_string()));
+                return Ok(());
+            }
+        };
+        let (events, incoming) = mpsc::channel();
+        let orders = events.clone();
+        std::thread::spawn(move || listen(&orders));
+        std::thread::spawn(move || reap(&events));
+        let mut keeper = Keeper {
+            until: self.until,
+            deadline: self.deadline,
+            grace: Duration::from_millis(self.grace_ms),
+            command,
+            status: None,
+            cause: None,
+            kill_at: None,
+        };
+        loop {
+            match incoming.recv_timeout(keeper.patience()) {
+                Ok(Event::NothingLeft) | Err(RecvTimeoutError::Disconnected) => break,
+                Ok(event) => keeper.take(&event),
+                Err(RecvTimeoutError::Timeout) => {}
+            }
+            keeper.act();
+        }
+        tell(&Word::Ended(keeper.end()));
+        Ok(())
+    }
+
+    /// Starts the command in a process group of its own.
+    fn start(&self) -> io::Result<i32> {
+        let Some((program, arguments)) = self.command.split_first() else {
+            return Err(io::ErrorKind::InvalidInput.into());
+        };
+        let output = || io::stderr().as_fd().try_clone_to_owned().map(Stdio::from);
+        let child = Command::new(program)
+            .args(arguments)
+            .stdin(File::open(&self.prompt)?)
+            .stdout(output()?)
+            .stderr(output()?)
+            .process_group(0)
+            .spawn()?;
+        Ok(i32::try_from(child.id()).unwrap_or(0))
+    }
+}
+
+impl Keeper {
+    fn take(&mut self, event: &Event) {
+        match event {
+            Event::Told(Order::Until(until)) => self.until = *until,
+            Event::Told(Order::Terminate) => self.terminate(Cause::Told),
+            Event::Told(Order::Kill) => self.kill(Cause::Told),
+            Event::WorkerGone => self.kill(Cause::Lost),
+            Event::Reaped(pid, status) if *pid == self.command => {
+                self.status = Some(*status);
+                // What it left behind goes with it.
+                self.kill(Cause::Itself);
+            }
+            Event::Reaped(..) | Event::NothingLeft => {}
+        }
+    }
+
+    /// Does what the clock says.
+    fn act(&mut self) {
+        if self.until.is_past() {
+            self.kill(Cause::Lost);
+        } else if self.deadline.is_some_and(Moment::is_past) && self.kill_at.is_none() {
+            self.terminate(Cause::Deadline);
+        }
+        if self.kill_at.is_some_and(Moment::is_past) {
+            tree::kill(below_here);
+        }
+    }
+
+    fn patience(&self) -> Duration {
+        let next = match self.kill_at {
+            Some(kill_at) if kill_at.is_past() => return KILL_EVERY,
+            Some(kill_at) => Some(kill_at),
+            None => self.deadline,
+        };
+        let next = next.map_or(self.until, |next| next.min(self.until));
+        next.left().min(NAP)
+    }
+
+    fn terminate(&mut self, cause: Cause) {
+        if self.kill_at.is_none() {
+            self.cause.get_or_insert(cause);
+            self.kill_at = Some(Moment::now().after(self.grace));
+            tree::terminate(&below_here());
+        }
+    }
+
+    fn kill(&mut self, cause: Cause) {
+        self.cause.get_or_insert(cause);
+        let now = Moment::now();
+        self.kill_at = Some(self.kill_at.map_or(now, |kill_at| kill_at.min(now)));
+    }
+
+    fn end(&self) -> End {
+        End {
+            cause: self.cause.unwrap_or(Cause::Itself),
+            code: self.status.and_then(WaitStatus::exit_status),
+            signal: self.status.and_then(WaitStatus::terminating_signal),
+        }
+    }
+}
+
+fn below_here() -> Vec<tree::Process> {
+    tree::below(getpid().as_raw_nonzero().get())
+}
+
+fn tell(word: &Word) {
+    // A worker that is gone hears nothing.
+    if let Ok(word) = serde_json::to_value(word) {
+        output::line(&word);
+    }
+}
+
+/// Hears the worker, until it is gone.
+fn listen(events: &Sender<Event>) {
+    for line in io::stdin().lock().lines() {
+        let order = line.ok().and_then(|line| serde_json::from_str(&line).ok());
+        let Some(order) = order else {
+            break;
+        };
+        if events.send(Event::Told(order)).is_err() {
+            return;
+        }
+    }
+    let _ = events.send(Event::WorkerGone);
+}
+
+/// Takes note of every process that ends, until none is left.
+fn reap(events: &Sender<Event>) {
+    loop {
+        let event = match wait(WaitOptions::empty()) {
+            Ok(Some((pid, status))) => Event::Reaped(pid.as_raw_nonzero().get(), status),
+            Ok(None) | Err(rustix::io::Errno::INTR) => continue,
+            Err(_) => Event::NothingLeft,
+        };
+        let is_over = matches!(event, Event::NothingLeft);
+        if events.send(event).is_err() || is_over {
+            return;
+        }
+    }
+}

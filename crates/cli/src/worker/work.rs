@@ -1,0 +1,283 @@
+//! One dispatch, from its claim to its report.
+
+use std::io;
+use std::time::Duration;
+
+use comity_domain::{Outcome, Seq};
+use comity_kernel::dispatch::{Dispatch, FinishDispatch, ReportDispatch};
+use serde_json::{Value, json};
+
+use super::desk::{Pace, code, random_word};
+use super::folder::Files;
+use super::hold::{Hold, Lost};
+use super::keeper::{Cause, Order, Word};
+use super::keepers::{Kept, Plan};
+use super::record::{Record, Running};
+use super::report::Report;
+use super::words::lines;
+use super::worker::Worker;
+
+/// How long a keeper may take beyond what it was told before it is killed.
+const KEEPER_LATE: Duration = Duration::from_secs(5);
+/// How close to its deadline a claim is not looked after any more.
+const CLOSE: Duration = Duration::from_millis(500);
+/// How long the last output may take to be written.
+const LAST_OUTPUT: Duration = Duration::from_secs(5);
+
+/// What became of a claimed dispatch.
+#[derive(Debug)]
+pub(super) struct Done {
+    pub(super) dispatch: i64,
+    pub(super) fence: i64,
+    pub(super) end: Settled,
+    pub(super) log: std::path::PathBuf,
+    /// Why this worker cannot do any work, if it cannot.
+    pub(super) broken: Option<String>,
+}
+
+/// How it ended.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Settled {
+    /// It was reported.
+    Reported(Outcome, String),
+    /// It was not this worker's any more.
+    Lost(String),
+}
+
+impl Done {
+    /// Returns it for programs.
+    pub(super) fn to_json(&self) -> Value {
+        let (outcome, summary) = self.end.words();
+        json!({
+            "dispatch": self.dispatch,
+            "fence": self.fence,
+            "outcome": outcome,
+            "summary": summary,
+            "log": self.log,
+        })
+    }
+}
+
+impl Settled {
+    /// Says how it ended, and what there is to say.
+    pub(super) fn words(&self) -> (&'static str, &str) {
+        match self {
+            Self::Reported(outcome, summary) => (outcome.as_str(), summary),
+            Self::Lost(why) => ("lost", why),
+        }
+    }
+}
+
+/// How a command ended, and what was noticed.
+struct Ran {
+    report: Report,
+    broken: Option<String>,
+}
+
+impl Worker {
+    /// Does what was claimed, and reports it.
+    pub(super) fn work(&self, dispatch: &Dispatch, fence: Seq) -> Done {
+        let files = self.folder.files(dispatch.id.get(), fence.get());
+        let mut broken = None;
+        let end = Hold::begin(&self.desk, dispatch, fence, self.lease).and_then(|mut hold| {
+            let ran = self.run(&mut hold, dispatch, &files)?;
+            broken = ran.broken;
+            settle(&hold, dispatch, ran.report)
+        });
+        files.clear();
+        Done {
+            dispatch: dispatch.id.get(),
+            fence: fence.get(),
+            end: end.unwrap_or_else(|Lost(why)| Settled::Lost(why)),
+            log: files.log,
+            broken,
+        }
+    }
+
+    fn run(&self, hold: &mut Hold<'_>, dispatch: &Dispatch, files: &Files) -> Result<Ran, Lost> {
+        if self.stop.asked().is_some() {
+            let report = Report::failed("the worker was stopped");
+            let broken = None;
+            return Ok(Ran { report, broken });
+        }
+        let (kept, record) = match self.start(hold, dispatch, files) {
+            Ok(started) => started,
+            Err(error) => return Ok(Ran::broken(format!("the worker cannot run it: {error}"))),
+        };
+        if self.stop.asked().is_some() {
+            kept.tell(Order::Terminate);
+        }
+        let tended = self.tend(hold, &kept);
+        let capture = self
+            .keepers
+            .bury(kept, tended.as_ref().ok().and_then(Option::as_ref));
+        record.remove();
+        self.shown.forget(hold.id);
+        capture.settle(LAST_OUTPUT);
+        match tended? {
+            Some(Word::Ended(end)) if end.cause == Cause::Lost => {
+                Err(Lost("its claim was over, and it was ended".to_owned()))
+            }
+            Some(Word::Ended(end)) => Ok(Ran {
+                report: Report::of(end, &files.result),
+                broken: None,
+            }),
+            Some(Word::Cannot(why)) => Ok(Ran::broken(format!("the command cannot be run: {why}"))),
+            None => Ok(Ran {
+                report: Report::failed("its keeper died, and it was ended"),
+                broken: None,
+            }),
+        }
+    }
+
+    /// Starts the command; a record of it is there before and as long as it runs.
+    fn start(
+        &self,
+        hold: &Hold<'_>,
+        dispatch: &Dispatch,
+        files: &Files,
+    ) -> io::Result<(Kept, Record)> {
+        files.prepare(&dispatch.prompt)?;
+        let mut running = Running {
+            dispatch: dispatch.id.get(),
+            fence: hold.fence.get(),
+            nonce: random_word(),
+            keeper: None,
+        };
+        let record = Record::write(&files.record, &running)?;
+        let kept = self.keepers.start(&Plan {
+            command: &self.command,
+            files,
+            environment: environment(dispatch, hold.fence, files),
+            nonce: &running.nonce,
+            until: hold.until,
+            deadline: hold.deadline,
+            grace: self.grace,
+        });
+        let kept = match kept {
+            Ok(kept) => kept,
+            Err(error) => {
+                record.remove();
+                return Err(error);
+            }
+        };
+        running.keeper = kept.process();
+        // The nonce is enough to find everything; a full disk is no reason to stop here.
+        let record = Record::write(&files.record, &running).unwrap_or(record);
+        Ok((kept, record))
+    }
+
+    /// Keeps the claim until the keeper has its last word; a lost claim ends the command at once.
+    fn tend(&self, hold: &mut Hold<'_>, kept: &Kept) -> Result<Option<Word>, Lost> {
+        loop {
+            if let Ok(word) = kept.listen(hold.patience()) {
+                return Ok(word);
+            }
+            let progress = kept.capture.last_line();
+            self.shown.show(hold.id, &progress);
+            if let Some(deadline) = hold.deadline.filter(|deadline| deadline.left() < CLOSE) {
+                // From here on the keeper has the time, and the claim is the deadline's.
+                let over = deadline.after(self.grace).after(KEEPER_LATE);
+                return Ok(kept.listen(over.left()).unwrap_or(None));
+            }
+            let known = hold.until;
+            if let Err(lost) = hold.keep(&progress) {
+                kept.tell(Order::Kill);
+                // Either it says that nothing is left, or it is buried with what is.
+                let _ = kept.listen(KEEPER_LATE);
+                return Err(lost);
+            }
+            if hold.until != known {
+                kept.tell(Order::Until(hold.until));
+            }
+        }
+    }
+}
+
+impl Ran {
+    fn broken(why: String) -> Self {
+        Self {
+            report: Report::failed(why.clone()),
+            broken: Some(why),
+        }
+    }
+}
+
+/// What the command finds in its environment.
+fn environment(
+    dispatch: &Dispatch,
+    fence: Seq,
+    files: &Files,
+) -> Vec<(&'static str, Option<String>)> {
+    let path = |path: &std::path::Path| Some(path.to_string_lossy().into_owned());
+    vec![
+        ("COMITY_DISPATCH", Some(dispatch.id.to_string())),
+        ("COMITY_RUN", dispatch.run.map(|run| run.to_string())),
+        ("COMITY_PROJECT", Some(dispatch.project.to_string())),
+        ("COMITY_FENCE", Some(fence.get().to_string())),
+        ("COMITY_PROMPT_FILE", path(&files.prompt)),
+        ("COMITY_RESULT_FILE", path(&files.result)),
+    ]
+}
+
+/// Reports, first the tokens and then the end; what is refused as a report is reported as that.
+fn settle(hold: &Hold<'_>, dispatch: &Dispatch, report: Report) -> Result<Settled, Lost> {
+    let mut report = report;
+    if let Some(refused) = report_tokens(hold, dispatch, report.tokens)? {
+        report = Report::failed(format!("its tokens were refused: {refused}"));
+    }
+    match finish(hold, &report)? {
+        None => Ok(Settled::Reported(report.outcome, report.summary)),
+        Some(refused) => {
+            let report = Report::failed(format!("its report was refused: {refused}"));
+            match finish(hold, &report)? {
+                None => Ok(Settled::Reported(report.outcome, report.summary)),
+                Some(refused) => Err(Lost(refused)),
+            }
+        }
+    }
+}
+
+/// Reports what was used beside what earlier claims used; returns why that is refused, if it is.
+fn report_tokens(
+    hold: &Hold<'_>,
+    dispatch: &Dispatch,
+    tokens: Option<u64>,
+) -> Result<Option<String>, Lost> {
+    let Some(tokens) = tokens.filter(|tokens| *tokens > 0) else {
+        return Ok(None);
+    };
+    let tokens = i64::try_from(tokens).unwrap_or(i64::MAX);
+    let report = ReportDispatch {
+        id: hold.id,
+        tokens: Some(dispatch.tokens.saturating_add(tokens)),
+        progress: None,
+        fence: Some(hold.fence),
+        expected_revision: None,
+    };
+    refusal(hold.insist_or(|desk, key| desk.command(Pace::Hurried, key, &report))?)
+}
+
+fn finish(hold: &Hold<'_>, report: &Report) -> Result<Option<String>, Lost> {
+    let finish = FinishDispatch {
+        id: hold.id,
+        outcome: report.outcome,
+        verdict: report.verdict,
+        summary: lines(&report.summary),
+        result: report.result.clone(),
+        fence: Some(hold.fence),
+        expected_revision: None,
+    };
+    refusal(hold.insist_or(|desk, key| desk.command(Pace::Hurried, key, &finish))?)
+}
+
+/// Returns what is wrong with a request; any other refusal means that the claim is lost.
+fn refusal<T>(answer: Result<T, crate::failure::Failure>) -> Result<Option<String>, Lost> {
+    match answer {
+        Ok(_) => Ok(None),
+        Err(failure) if matches!(code(&failure), "invalid" | "too_large" | "not_json") => {
+            Ok(Some(failure.message().to_owned()))
+        }
+        Err(failure) => Err(Lost(failure.message().to_owned())),
+    }
+}
