@@ -311,13 +311,12 @@ pub(crate) fn required(operation: &Operation) -> Map<String, Value> {
             "to" => json!(["Nobody"]),
             "subject" | "body" | "query" | "reason" | "name" | "agent_kind" | "prompt"
             | "group" => json!("word"),
-            "agent_kinds" => json!(["word"]),
             "outcome" => json!("completed"),
             "expected_revision" => json!(1),
             "answer" if operation.name == "answer_release" => json!("defer"),
             "answer" => json!("approve"),
             "every" => json!("1h"),
-            "paths" => json!(["word"]),
+            "paths" | "agent_kinds" => json!(["word"]),
             "sha256" => json!("0".repeat(64)),
             // It is the body as it is.
             "content" => base64(b"bytes"),
