@@ -217,8 +217,6 @@ create table dispatch_queue (
 create index dispatch_queue_rank on dispatch_queue (project_id, agent_kind, priority desc, dispatch_id);
 create index dispatch_queue_by_run on dispatch_queue (project_id, agent_kind, run_id, priority desc, dispatch_id);
 create index dispatch_queue_of_run on dispatch_queue (run_id);
--- When the next one that waits may be claimed.
-create index dispatch_queue_back_off on dispatch_queue (project_id, not_before_lease_us);
 -- When the next back-off passes, for those who wait.
 create index dispatch_queue_later on dispatch_queue (project_id, not_before_lease_us);
 

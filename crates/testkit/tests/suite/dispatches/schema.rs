@@ -163,7 +163,6 @@ fn attacks(engine: Engine) -> Vec<String> {
         "update dispatch_edge set to_state = 'queued' where from_state = 'queued'",
         "update Dispatch_Edge set from_state = 'completed'",
         "delete from dispatch_edge",
-        "delete from dispatch_edge where from_state = 'queued'",
         // Runs: G2, G5.
         "update run set phase = 'built', position = 1",
         "update run set state = 'paused'",
@@ -176,7 +175,6 @@ fn attacks(engine: Engine) -> Vec<String> {
         "update run set phase = 'done', position = 2, revision = revision + 1",
         "update run set state = 'active', ended_at = null, revision = revision + 1 where id = 2",
         "delete from run",
-        "delete from run where id = 2",
     ].map(ToOwned::to_owned));
     match engine {
         Engine::Sqlite => {
