@@ -152,7 +152,7 @@ impl Town {
             "prompt": "the plan of many words", "group": "night",
         });
         call(operator, "create_dispatch", work);
-        let claim = json!({ "agent_kinds": [kind], "lease": "24h" });
+        let claim = json!({ "agent_kinds": [kind], "lease": "12h" });
         let claimed = call(&owner, "claim_dispatch", claim);
         let part = Part::of(kit, &owner, &agent["agent"]["project"]);
         Belongings {
