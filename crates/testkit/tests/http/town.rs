@@ -152,7 +152,7 @@ impl Town {
             "prompt": "the plan of many words", "group": "night",
         });
         call(operator, "create_dispatch", work);
-        let claim = json!({ "agent_kinds": [kind], "lease": "12h" });
+        let claim = json!({ "agent_kinds": [kind], "lease": "24h" });
         let claimed = call(&owner, "claim_dispatch", claim);
         let part = Part::of(kit, &owner, &agent["agent"]["project"]);
         Belongings {
@@ -357,13 +357,12 @@ pub(crate) fn required(operation: &Operation) -> Map<String, Value> {
             "phase" | "to_phase" => json!("a"),
             "verdict" => json!("pass"),
             "seq" => json!(1),
-            "agent_kinds" => json!(["word"]),
             "outcome" => json!("completed"),
             "expected_revision" => json!(1),
             "answer" if operation.name == "answer_release" => json!("defer"),
             "answer" => json!("approve"),
             "every" => json!("1h"),
-            "paths" => json!(["word"]),
+            "paths" | "agent_kinds" => json!(["word"]),
             "sha256" => json!("0".repeat(64)),
             // It is the body as it is.
             "content" => base64(b"bytes"),
