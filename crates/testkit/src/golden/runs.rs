@@ -112,7 +112,8 @@ fn evidence(kit: &Kit, red: &Actor) {
     }
     let standing = call(kit, operator, "run_status", json!({ "run": 1 }));
     let update = json!({
-        "run": 1, "goal": "Ship it", "token_budget": 2_000, "max_dispatches": null, "metadata": { "a": null, "k": 1 },
+        "run": 1, "goal": "Ship it", "token_budget": 2_000, "max_dispatches": null,
+        "metadata": { "a": null, "k": 1 },
         "expected_revision": standing.answer["run"]["revision"],
     });
     call(kit, operator, "update_run", update);
