@@ -1,7 +1,4 @@
-//! What is asked on the way of a claim must not read the queue or the history (SQLite's own plans),
-//! and takes as long with many queued as with few.
-//!
-//! `COMITY_QUEUE_LENGTH` says how many are queued where the time is measured.
+//! What is asked on the way of a claim must not read the queue or the history (SQLite's own plans).
 
 use comity_testkit::Kit;
 
@@ -72,50 +69,5 @@ fn work_is_found_without_reading_the_queue() {
             .unwrap();
         let sorts = plan.contains("USE TEMP B-TREE FOR ORDER BY");
         assert!(plan.contains(index) && !sorts, "{question}: {plan}");
-    }
-}
-
-/// Returns the middle of how long a claim takes.
-fn claim_takes(shop: &Shop) -> Duration {
-    let mut times: Vec<_> = (0..101)
-        .map(|_| {
-            let started = Instant::now();
-            let claim = shop.claim(&shop.team.blue).expect("work");
-            let took = started.elapsed();
-            shop.finish(&shop.team.blue, &claim, "completed").unwrap();
-            took
-        })
-        .collect();
-    times.sort_unstable();
-    times[times.len() / 2]
-}
-
-comity_testkit::both_engines! {
-    // BEHAVIOUR: a claim among many is as fast as among few
-    fn a_claim_among_many_is_as_fast(engine) {
-        let Some(many) = std::env::var("COMITY_QUEUE_LENGTH").ok() else {
-            return;
-        };
-        let many: usize = many.parse().expect("a number");
-        let shop = Shop::new(engine);
-        let kernel = shop.team.kit.kernel();
-        let create: CreateDispatch = request(&wish(&json!({})));
-        let fill = |count: usize| {
-            for part in (0..count).collect::<Vec<_>>().chunks(500) {
-                let made: Vec<_> = part.iter().map(|_| kernel.execute(shop.chief.clone().into(), create.clone())).collect();
-                for one in made {
-                    one.wait().unwrap();
-                }
-            }
-        };
-        fill(200);
-        let few = claim_takes(&shop);
-        fill(many);
-        if engine == Engine::Postgres {
-            shop.team.kit.shell("analyze dispatch; analyze dispatch_queue").unwrap();
-        }
-        let among_many = claim_takes(&shop);
-        println!("dispatch: {engine:?}: {few:?} among 100, {among_many:?} among {many}");
-        assert!(among_many < few * 3 / 2, "{few:?}, {among_many:?}");
     }
 }

@@ -158,6 +158,19 @@ both_engines! {
         assert_eq!(code(team.steer("run_at", run, &json!({ "seq": 9_999 }))), "invalid");
     }
 
+    // I4: a run's events are its own and its work's, whatever has the same number
+    fn a_runs_events_are_its_own(engine) {
+        let team = Team::new(engine);
+        let (run, other) = (team.free_run(), team.free_run());
+        team.artifact(other, "plan");
+        let dispatch = json!({ "run": other, "agent_kind": "k", "prompt": "p" });
+        let dispatch = team.call(&BOSS, "create_dispatch", &dispatch).unwrap();
+        assert_eq!(dispatch["dispatch"]["id"], run, "the same number as the run");
+        team.call(&team.blue, "reserve_files", &json!({ "paths": ["a.md"] })).unwrap();
+        assert_eq!(team.kinds(run), ["run_created"]);
+        assert_eq!(team.kinds(other), ["run_created", "artifact_added", "dispatch_created"]);
+    }
+
     fn lists_are_pages_newest_first(engine) {
         let team = Team::new(engine);
         let runs: Vec<_> = (0..5).map(|_| team.free_run()).collect();

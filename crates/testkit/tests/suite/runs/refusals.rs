@@ -3,6 +3,7 @@
 use super::*;
 
 both_engines! {
+    // H7
     fn a_run_that_cannot_be_is_refused_by_its_field(engine) {
         let team = Team::new(engine);
         let ab = json!(["a", "b"]);
