@@ -53,6 +53,12 @@ mod repository;
 mod runs;
 #[path = "suite/settings.rs"]
 mod settings;
+#[path = "suite/shop.rs"]
+mod shop;
+#[path = "suite/worker.rs"]
+mod worker;
+#[path = "suite/worker_ends.rs"]
+mod worker_ends;
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;

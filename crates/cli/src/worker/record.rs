@@ -60,23 +60,41 @@ impl Record {
     }
 }
 
+/// Work whose worker is dead, of which nothing runs any more. Its record stays unless it is removed.
+pub(super) struct Left {
+    /// What was written of it.
+    pub(super) running: Running,
+    record: Record,
+}
+
+impl Left {
+    /// Removes the record: there is nothing more to do about it.
+    pub(super) fn remove(self) {
+        self.record.remove();
+    }
+}
+
 /// Ends what dead workers left, and returns whose work it was.
-pub(super) fn sweep(folder: &Folder) -> io::Result<Vec<Running>> {
+pub(super) fn sweep(folder: &Folder) -> io::Result<Vec<Left>> {
     let mut swept = Vec::new();
     for entry in std::fs::read_dir(folder.path())? {
         let path = entry?.path();
         if path.extension().is_none_or(|ending| ending != RECORD) {
             continue;
         }
-        let Some(_lock) = abandoned(&path) else {
+        let Some(lock) = abandoned(&path) else {
             continue;
         };
-        if let Some(running) = read(&path) {
-            end(&running);
-            folder.files(running.dispatch, running.fence).clear();
-            swept.push(running);
+        let running = read(&path);
+        let record = Record { path, _lock: lock };
+        match running {
+            Some(running) => {
+                end(&running);
+                folder.files(running.dispatch, running.fence).clear();
+                swept.push(Left { running, record });
+            }
+            None => record.remove(),
         }
-        std::fs::remove_file(&path)?;
     }
     Ok(swept)
 }
@@ -140,6 +158,17 @@ mod tests {
         command.env(tree::NONCE, nonce).spawn().unwrap()
     }
 
+    /// Sweeps, and keeps no record.
+    fn swept(folder: &Folder) -> Vec<Running> {
+        let left = sweep(folder).unwrap().into_iter();
+        left.map(|left| {
+            let running = left.running.clone();
+            left.remove();
+            running
+        })
+        .collect()
+    }
+
     #[test]
     fn only_what_lost_its_worker_is_ended() {
         let directory = tempfile::tempdir().unwrap();
@@ -148,13 +177,13 @@ mod tests {
         let mut orphan = child("record-test-orphan");
         let kept = running("record-test-orphan", None);
         let record = Record::write(&path, &kept).unwrap();
-        assert_eq!(sweep(&folder).unwrap(), []);
+        assert_eq!(swept(&folder), []);
         assert!(orphan.try_wait().unwrap().is_none());
         // Its next state is locked as well, and there is no moment without a lock.
         let record = (Record::write(&path, &kept).unwrap(), drop(record)).0;
-        assert_eq!(sweep(&folder).unwrap(), []);
+        assert_eq!(swept(&folder), []);
         drop(record);
-        assert_eq!(sweep(&folder).unwrap(), [kept]);
+        assert_eq!(swept(&folder), [kept]);
         assert!(!orphan.wait().unwrap().success());
         assert!(!path.exists());
         assert!(tree::with_nonce("record-test-orphan").is_empty());
@@ -172,7 +201,7 @@ mod tests {
         };
         let record = running("record-test-nobody", Some(earlier));
         drop(Record::write(&folder.files(7, 70).record, &record).unwrap());
-        assert_eq!(sweep(&folder).unwrap(), [record]);
+        assert_eq!(swept(&folder), [record]);
         assert!(stranger.try_wait().unwrap().is_none());
         tree::kill(|| tree::with_nonce("somebody-else"));
         stranger.wait().unwrap();
@@ -184,7 +213,7 @@ mod tests {
         let folder = Folder::of(directory.path()).unwrap();
         let path = folder.files(7, 70).record;
         std::fs::write(&path, "{").unwrap();
-        assert_eq!(sweep(&folder).unwrap(), []);
+        assert_eq!(swept(&folder), []);
         assert!(!path.exists());
     }
 }

@@ -52,6 +52,10 @@ pub(super) fn read(path: &Path) -> Result<Told, String> {
     if text.len() as u64 > BYTES_MAX {
         return wrong(&format!("is larger than {BYTES_MAX} bytes"));
     }
+    // An array would be read as the fields in their order.
+    if !text.trim_ascii_start().starts_with(b"{") {
+        return wrong("is malformed: it is no object");
+    }
     serde_json::from_slice(&text).or_else(|error| wrong(&format!("is malformed: {error}")))
 }
 

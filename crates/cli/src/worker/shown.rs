@@ -16,6 +16,17 @@ use crate::show::harmless;
 /// Characters of a command's last line.
 const LINE_CHARS_MAX: usize = 60;
 
+/// What became of work whose worker died.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Found {
+    /// It was reported as failed.
+    Reported,
+    /// Its claim is over: lost, or settled.
+    Over,
+    /// Its claim still holds, and cannot be reported from here.
+    Kept,
+}
+
 /// What is shown while a worker runs.
 pub(super) struct Progress {
     form: Form,
@@ -61,19 +72,19 @@ impl Progress {
     }
 
     /// Prints what became of work that a dead worker left.
-    pub(super) fn found(&self, left: &Running, is_reported: bool) {
+    pub(super) fn found(&self, left: &Running, end: Found) {
         let id = left.dispatch;
-        let end = if is_reported {
-            "it is reported as failed"
-        } else {
-            "its claim was not to be reported here"
+        let (outcome, shown) = match end {
+            Found::Reported => ("failed", "it is reported as failed"),
+            Found::Over => ("lost", "its claim is over"),
+            Found::Kept => ("kept", "its claim is another agent's to report"),
         };
-        let text = format!("the worker of dispatch {id} died; {end}");
+        let text = format!("the worker of dispatch {id} died, and nothing of it runs; {shown}");
         self.bar.suspend(|| match self.form {
             Form::Json => output::line(&json!({
                 "dispatch": id,
                 "fence": left.fence,
-                "outcome": if is_reported { "failed" } else { "lost" },
+                "outcome": outcome,
                 "summary": "its worker died",
             })),
             Form::People => output::say(&text),

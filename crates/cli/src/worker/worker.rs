@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use comity_domain::limits::WAIT_US_MAX;
 use comity_domain::{DispatchId, Outcome, Seq, Span, Ttl};
-use comity_kernel::dispatch::{ClaimDispatch, Dispatch, FinishDispatch};
+use comity_kernel::dispatch::{ClaimDispatch, Dispatch, FinishDispatch, GetDispatch};
 use comity_kernel::project::ProjectRef;
 use comity_kernel::run::AgentKind;
 
@@ -15,7 +15,7 @@ use super::desk::{Desk, Key, Pace, Way, code, is_passing};
 use super::folder::Folder;
 use super::keepers::Keepers;
 use super::record::{self, Running};
-use super::shown::Progress;
+use super::shown::{Found, Progress};
 use super::stop::Stop;
 use super::words::lines;
 use super::work::{Done, Settled};
@@ -171,24 +171,40 @@ impl Worker {
             Failure::unusable(format!("`{folder}` cannot be read: {error}"))
         })?;
         for left in swept {
-            self.give_up(&left)?;
+            let end = self.give_up(&left.running)?;
+            self.shown.found(&left.running, end);
+            if end != Found::Kept {
+                left.remove();
+            }
         }
         Ok(())
     }
 
-    /// Reports work whose worker died. That it is another's, or settled, is what most will be.
-    fn give_up(&self, left: &Running) -> Result<(), Failure> {
+    /// Reports work whose worker died, if this is the agent whose claim it is and it still holds.
+    fn give_up(&self, left: &Running) -> Result<Found, Failure> {
+        let (id, fence) = (DispatchId::new(left.dispatch), Seq::new(left.fence));
         let finish = FinishDispatch {
-            id: DispatchId::new(left.dispatch),
+            id,
             outcome: Outcome::Failed,
             verdict: None,
             summary: lines("its worker died"),
             result: None,
-            fence: Some(Seq::new(left.fence)),
+            fence: Some(fence),
             expected_revision: None,
         };
         let reported = self.desk.command(Pace::Hurried, &Key::new()?, &finish);
-        self.shown.found(left, reported.is_ok());
-        Ok(())
+        if reported.is_ok() {
+            return Ok(Found::Reported);
+        }
+        // Another agent's claim is that agent's to report, as long as it holds.
+        let found = self.desk.query(&GetDispatch { id });
+        let is_over = found.map_or_else(
+            |failure| !is_passing(&failure),
+            |found| {
+                let found = found.dispatch;
+                found.fence != Some(fence) || found.claim_remaining_ms.is_none_or(|left| left == 0)
+            },
+        );
+        Ok(if is_over { Found::Over } else { Found::Kept })
     }
 }

@@ -1,0 +1,249 @@
+//! The ends of commands below workers: whatever happens, nothing of them outlives their claim.
+
+use rustix::process::Signal;
+use serde_json::json;
+
+use crate::post::Post;
+use crate::shop::{Shop, is_alive, parent_of, said, send, until};
+
+/// Ignores TERM, as does what it starts in a session of its own; tells its numbers.
+const STUBBORN: &str = "trap '' TERM; setsid sleep 600 & other=$!; \
+    echo $$ $other > new; mv new pids; while :; do sleep 1; done";
+
+fn all_gone(pids: &[i32]) -> bool {
+    !pids.iter().any(|pid| is_alive(*pid))
+}
+
+// H: at the deadline nothing survives, neither what ignores TERM nor what left the session
+#[test]
+fn nothing_survives_the_deadline() {
+    let post = Post::served();
+    let shop = Shop::new(&post);
+    let id = shop.hand_out(&json!({ "deadline": "2s" }));
+    let worker = shop.start("--as Blue --grace 300ms", STUBBORN);
+    let pids = shop.pids_in("pids");
+    assert_eq!(pids.len(), 2);
+    let done = worker.finish();
+    assert!(all_gone(&pids));
+    assert_eq!(done.status.code(), Some(1), "{done:?}");
+    assert_eq!(shop.state(id), "timed_out");
+}
+
+// The grace: what ends by itself may do so
+#[test]
+fn a_command_may_end_by_itself_at_its_deadline() {
+    let post = Post::embedded();
+    let shop = Shop::new(&post);
+    let id = shop.hand_out(&json!({ "deadline": "2s" }));
+    let script =
+        "trap 'echo saved > saved; exit 0' TERM; echo > ready; while :; do sleep 0.1; done";
+    let done = shop.run("--as Blue --grace 1m", script);
+    assert_eq!(shop.line_in("saved"), "saved");
+    assert_eq!(said(&done)[0]["outcome"], "lost");
+    until(|| {
+        // Without a server it is written down by whoever comes next.
+        shop.run("--as Red", "true");
+        shop.state(id) == "timed_out"
+    });
+}
+
+// 3.3: a worker that sleeps past its lease has nothing running, and says nothing
+#[test]
+fn a_lost_claim_ends_the_command_and_is_not_reported() {
+    let post = Post::served();
+    let shop = Shop::new(&post);
+    let id = shop.hand_out(&json!({}));
+    let worker = shop.start("--as Blue --lease 2s", STUBBORN);
+    let pids = shop.pids_in("pids");
+    worker.send(Signal::STOP);
+    until(|| all_gone(&pids));
+    let script = r#"echo '{"summary":"by the other"}' > "$COMITY_RESULT_FILE""#;
+    let other = shop.start("--as Red --loop", script);
+    until(|| shop.state(id) == "completed");
+    worker.send(Signal::CONT);
+    let done = worker.finish();
+    assert_eq!(done.status.code(), Some(1), "{done:?}");
+    assert_eq!(said(&done)[0]["outcome"], "lost");
+    let dispatch = shop.look(id);
+    assert_eq!(dispatch["summary"], "by the other");
+    assert_eq!(dispatch["claims"], 2);
+    drop(other);
+}
+
+#[test]
+fn a_cancelled_command_ends() {
+    for post in [Post::embedded(), Post::served()] {
+        let shop = Shop::new(&post);
+        let id = shop.hand_out(&json!({}));
+        let worker = shop.start("--as Blue", STUBBORN);
+        let pids = shop.pids_in("pids");
+        shop.cancel(id);
+        until(|| all_gone(&pids));
+        let done = worker.finish();
+        let told = &said(&done)[0];
+        assert_eq!(
+            (&told["outcome"], &told["summary"]),
+            (&json!("lost"), &json!("it is cancelled"))
+        );
+        assert_eq!(shop.state(id), "cancelled");
+    }
+}
+
+// After a crash of the worker nothing of it runs, long before the claim is lost
+#[test]
+fn a_killed_worker_leaves_nothing_and_another_gets_the_work() {
+    let post = Post::served();
+    let shop = Shop::new(&post);
+    let id = shop.hand_out(&json!({}));
+    let script = format!("if [ -e pids ]; then exit 0; fi; {STUBBORN}");
+    let worker = shop.start("--as Blue --lease 3s", &script);
+    let pids = shop.pids_in("pids");
+    let other = shop.start("--as Red --loop", &script);
+    worker.send(Signal::KILL);
+    worker.finish();
+    until(|| all_gone(&pids));
+    assert_eq!(shop.look(id)["claimed_by"], "Blue");
+    until(|| shop.state(id) == "completed");
+    assert_eq!(shop.look(id)["claimed_by"], "Red");
+    drop(other);
+}
+
+// Even if its keeper was killed with it: the next worker finds what is left by its record
+#[test]
+fn the_next_worker_ends_what_is_left_and_says_so() {
+    let post = Post::embedded();
+    let shop = Shop::new(&post);
+    let id = shop.hand_out(&json!({}));
+    let worker = shop.start("--as Blue", STUBBORN);
+    let pids = shop.pids_in("pids");
+    let keeper = parent_of(pids[0]);
+    assert_eq!(parent_of(keeper), worker.pid());
+    // One that is stopped cannot end what it keeps.
+    send(keeper, Signal::STOP);
+    worker.send(Signal::KILL);
+    worker.finish();
+    send(keeper, Signal::KILL);
+    assert!(pids.iter().all(|pid| is_alive(*pid)));
+    // Another's living command is left alone.
+    let beside = shop.hand_out(&json!({}));
+    let script = "echo $$ > new; mv new living; while [ ! -e go ]; do sleep 0.05; done";
+    let living = shop.start("--as Red", script);
+    let spared = shop.pids_in("living");
+    // It ended what was left, but whose claim that was is not its to report.
+    assert!(all_gone(&pids));
+    assert_eq!(shop.state(id), "running");
+    let next = shop.run("--as Blue", "true");
+    assert!(is_alive(spared[0]));
+    std::fs::write(shop.file("go"), "").unwrap();
+    assert_eq!(living.finish().status.code(), Some(0));
+    assert_eq!(shop.state(beside), "completed");
+    let told = &said(&next)[0];
+    assert_eq!(
+        (&told["dispatch"], &told["summary"]),
+        (&json!(id), &json!("its worker died"))
+    );
+    let dispatch = shop.look(id);
+    assert_eq!(
+        (&dispatch["state"], &dispatch["summary"]),
+        (&json!("failed"), &json!("its worker died"))
+    );
+}
+
+// A keeper that dies takes its command with it
+#[test]
+fn a_killed_keeper_leaves_nothing() {
+    let post = Post::embedded();
+    let shop = Shop::new(&post);
+    let id = shop.hand_out(&json!({}));
+    let worker = shop.start("--as Blue", STUBBORN);
+    let pids = shop.pids_in("pids");
+    send(parent_of(pids[0]), Signal::KILL);
+    let done = worker.finish();
+    assert!(all_gone(&pids));
+    assert_eq!(done.status.code(), Some(1), "{done:?}");
+    assert_eq!(
+        shop.look(id)["summary"],
+        "its keeper died, and it was ended"
+    );
+}
+
+#[test]
+fn what_a_command_leaves_behind_ends_with_it() {
+    let post = Post::embedded();
+    let shop = Shop::new(&post);
+    let id = shop.hand_out(&json!({}));
+    let script =
+        "(env -i setsid sleep 600 & echo $! > new; mv new pids) & wait; sleep 600 & exit 0";
+    let done = shop.run("--as Blue", script);
+    assert_eq!(done.status.code(), Some(0), "{done:?}");
+    assert!(all_gone(&shop.pids_in("pids")));
+    assert_eq!(shop.state(id), "completed");
+}
+
+// fault 10
+#[test]
+fn a_stopped_worker_ends_its_commands_and_says_so() {
+    let post = Post::served();
+    let shop = Shop::new(&post);
+    let id = shop.hand_out(&json!({}));
+    let waiting = shop.hand_out(&json!({}));
+    let worker = shop.start("--as Blue --loop --grace 300ms", STUBBORN);
+    let pids = shop.pids_in("pids");
+    worker.send(Signal::TERM);
+    let done = worker.finish();
+    assert_eq!(done.status.code(), Some(0), "{done:?}");
+    assert!(all_gone(&pids));
+    let dispatch = shop.look(id);
+    assert_eq!(
+        (&dispatch["state"], &dispatch["summary"]),
+        (&json!("failed"), &json!("the worker was stopped"))
+    );
+    assert_eq!(shop.state(waiting), "queued");
+}
+
+// fault 10: the second one waits for nothing
+#[test]
+fn a_second_signal_ends_a_worker_at_once() {
+    let post = Post::served();
+    let shop = Shop::new(&post);
+    shop.hand_out(&json!({}));
+    let script =
+        "trap 'echo > asked' TERM; echo $$ > new; mv new pids; while :; do sleep 0.1; done";
+    let worker = shop.start("--as Blue --loop --grace 1h", script);
+    let pids = shop.pids_in("pids");
+    worker.send(Signal::INT);
+    until(|| shop.file("asked").exists());
+    worker.send(Signal::INT);
+    assert_eq!(worker.finish().status.code(), Some(130));
+    until(|| all_gone(&pids));
+}
+
+// B1: the report of work that is done reaches a server that was away
+#[test]
+fn a_report_waits_for_the_server() {
+    let post = Post::embedded();
+    let shop = Shop::new(&post);
+    let server = shop.place().serve();
+    let id = shop.hand_out(&json!({}));
+    let worker = shop.start(
+        &format!("--as Blue --url http://{}", server.addr),
+        "echo > ready; while [ ! -e go ]; do sleep 0.05; done",
+    );
+    until(|| shop.file("ready").exists());
+    let addr = server.addr.clone();
+    server.signal(Signal::KILL);
+    server.wait();
+    std::fs::write(shop.file("go"), "").unwrap();
+    // It is back at the same place.
+    let mut again = shop
+        .place()
+        .command(&["serve", "--addr", &addr, "--json"])
+        .stdout(std::process::Stdio::null())
+        .stderr(std::process::Stdio::null())
+        .spawn()
+        .unwrap();
+    assert_eq!(worker.finish().status.code(), Some(0));
+    assert_eq!(shop.state(id), "completed");
+    again.kill().unwrap();
+    again.wait().unwrap();
+}
