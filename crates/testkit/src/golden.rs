@@ -132,13 +132,14 @@ impl Written {
             json!(self.actor),
             json!(self.subject_type),
             json!(self.subject_id),
+            json!(self.run),
             json!(self.correlation),
             json!(self.payload),
         ]
         .map(|value| literal(&value, engine));
         format!(
             "insert into event (seq, at, v, kind, project, actor, subject_type, subject_id,
-                correlation, payload, payload_sha256, hash)
+                run, correlation, payload, payload_sha256, hash)
              values ({}, {}, {});\n",
             values.join(", "),
             hex(&self.payload_sha256),
