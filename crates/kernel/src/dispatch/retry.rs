@@ -110,7 +110,7 @@ fn again(tx: &mut WriteTx<'_, '_>, before: Stored) -> Result<DispatchCreated, Er
 
 /// Returns how long the attempt after this one waits.
 fn back_off_us(attempt: i64) -> i64 {
-    let doublings = u32::try_from(attempt - 1).unwrap_or(0);
+    let doublings = u32::try_from(attempt - 1).unwrap_or(u32::MAX);
     let back_off = 2_i64
         .checked_pow(doublings)
         .and_then(|times| BACK_OFF_US.checked_mul(times));

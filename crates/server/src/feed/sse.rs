@@ -57,9 +57,11 @@ async fn open(
 }
 
 fn streaming(follower: Follower) -> Response {
+    let alive = tokio::time::Instant::now() + ALIVE_EVERY;
     let streaming = Streaming {
         follower,
-        alive: tokio::time::interval(ALIVE_EVERY),
+        greeted: false,
+        alive: tokio::time::interval_at(alive, ALIVE_EVERY),
     };
     let parts = futures_util::stream::unfold(streaming, Streaming::next);
     let mut response = HttpResponse::new(Body::from_stream(parts));
@@ -73,13 +75,18 @@ fn streaming(follower: Follower) -> Response {
 
 struct Streaming {
     follower: Follower,
-    /// Its first tick is at once: the client learns where it is.
+    /// Whether the client has been told where it is, which comes before everything.
+    greeted: bool,
     alive: Interval,
 }
 
 impl Streaming {
     /// Makes the next part of the body; the body ends when the feed does.
     async fn next(mut self) -> Option<(Result<Bytes, Infallible>, Self)> {
+        if !std::mem::replace(&mut self.greeted, true) {
+            let part = alive(self.follower.through());
+            return Some((Ok(part.into()), self));
+        }
         let part = tokio::select! {
             biased;
             _ = self.alive.tick() => alive(self.follower.through()),

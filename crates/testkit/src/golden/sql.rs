@@ -1,6 +1,5 @@
 //! A golden log as SQL, for a database of the schema that wrote it.
 
-use comity_kernel::store::MIGRATIONS;
 use serde_json::json;
 
 use super::{Golden, Written};
@@ -56,32 +55,8 @@ impl Golden {
         let events = self.events.iter().map(|event| event.as_sql(engine));
         let head = "update log_head set seq = (select max(seq) from event),
             hash = (select hash from event order by seq desc limit 1);\n";
-        let (lifted, put_back) = self.insert_triggers(engine);
-        let rows = std::iter::once(lifted).chain(rows).chain([put_back]);
         let rows = rows.chain(words).chain(events);
         rows.chain([head.to_owned()]).collect()
-    }
-
-    /// Returns what takes the triggers away that let a row begin only at its beginning, and what
-    /// puts them back: the rows of a golden log are as they were at its end.
-    fn insert_triggers(&self, engine: Engine) -> (String, String) {
-        let schema = MIGRATIONS[..self.schema].iter();
-        let text: String = schema.map(|step| step.sqlite).collect();
-        let of_table = |table: &str| {
-            let at = text.find(&format!("create trigger {table}_insert "))?;
-            let end = text[at..].find("end;")? + "end;".len();
-            Some(match engine {
-                Engine::Sqlite => (
-                    format!("drop trigger {table}_insert;\n"),
-                    format!("{}\n", &text[at..at + end]),
-                ),
-                Engine::Postgres => (
-                    format!("alter table {table} disable trigger {table}_insert;\n"),
-                    format!("alter table {table} enable trigger {table}_insert;\n"),
-                ),
-            })
-        };
-        ["run", "dispatch"].into_iter().filter_map(of_table).unzip()
     }
 }
 
