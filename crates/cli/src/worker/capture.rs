@@ -142,7 +142,7 @@ mod tests {
         assert_eq!(after(b"one"), "");
         assert_eq!(after(b" more\ntwo\n\n  \n"), "two\n");
         assert_eq!(after(b"50 %\r60 %"), "50 %\r");
-        let long = after(&[b'x'; 100_000]);
+        let long = after(&vec![b'x'; 100_000]);
         assert_eq!(long, "50 %\r");
         assert_eq!(after(b"\n").len(), LINE_BYTES_MAX);
     }

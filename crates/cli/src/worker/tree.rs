@@ -154,8 +154,8 @@ fn seen(pid: i32) -> Option<Seen> {
 }
 
 /// Reads a line of `/proc/PID/stat`; the name in it may hold anything, parentheses too.
-fn parse(pid: i32, stat: &str) -> Option<Seen> {
-    let (_, rest) = stat.rsplit_once(')')?;
+fn parse(pid: i32, line: &str) -> Option<Seen> {
+    let (_, rest) = line.rsplit_once(')')?;
     let mut fields = rest.split_ascii_whitespace();
     let is_dead = matches!(fields.next()?, "Z" | "X");
     let parent = fields.next()?.parse().ok()?;
@@ -216,7 +216,7 @@ mod tests {
 
     #[test]
     fn a_signal_reaches_nobody_else_of_the_same_number() {
-        let mut child = shell("sleep 600", "x");
+        let mut child = shell("exec sleep 600", "x");
         let process = Process::of(child.id()).unwrap();
         let other = Process {
             start: process.start + 1,
