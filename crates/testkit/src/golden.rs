@@ -86,6 +86,7 @@ impl Golden {
             "artifact",
             "dispatch",
             "dispatch_dependency",
+            "dispatch_queue",
             "verdict",
             "approval",
             "reservation",
@@ -131,13 +132,14 @@ impl Written {
             json!(self.actor),
             json!(self.subject_type),
             json!(self.subject_id),
+            json!(self.run),
             json!(self.correlation),
             json!(self.payload),
         ]
         .map(|value| literal(&value, engine));
         format!(
             "insert into event (seq, at, v, kind, project, actor, subject_type, subject_id,
-                correlation, payload, payload_sha256, hash)
+                run, correlation, payload, payload_sha256, hash)
              values ({}, {}, {});\n",
             values.join(", "),
             hex(&self.payload_sha256),
@@ -239,6 +241,7 @@ pub fn scenario(kit: &Kit) {
     );
     let (red, gray) = mail(kit);
     leases(kit, &red, &gray);
+    dispatches(kit, &red, &gray);
     runs::runs(kit, &red);
     let blue = authenticated(kit, "rotate_token", json!({ "agent": 1 }));
     self::call(kit, &blue, "reserve_files", json!({ "paths": ["last"] }));
@@ -375,9 +378,70 @@ fn leases(kit: &Kit, red: &Actor, gray: &Actor) {
     ] {
         call(kit, who, name, request);
     }
+    sweep(kit);
+}
+
+/// The part of the scenario that is dispatches; they end in every way.
+fn dispatches(kit: &Kit, red: &Actor, gray: &Actor) {
+    let operator = &Actor::OPERATOR;
+    let create = |more: serde_json::Value| {
+        let mut wish =
+            json!({ "project": "web", "agent_kind": "coder", "prompt": "two\nsteps, it's é" });
+        for (name, value) in more.as_object().into_iter().flatten() {
+            wish[name] = value.clone();
+        }
+        call(kit, operator, "create_dispatch", wish).answer["dispatch"]["id"].clone()
+    };
+    let claim = |who: &Actor, lease: &str| {
+        let wish = json!({ "agent_kinds": ["coder"], "lease": lease });
+        let claimed = call(kit, who, "claim_dispatch", wish).answer;
+        json!({ "id": claimed["dispatch"]["id"], "fence": claimed["dispatch"]["fence"] })
+    };
+    let step = |who: &Actor, name: &str, claim: &serde_json::Value, more: serde_json::Value| {
+        let mut request = claim.clone();
+        for (name, value) in more.as_object().into_iter().flatten() {
+            request[name] = value.clone();
+        }
+        call(kit, who, name, request)
+    };
+    let first = create(json!({ "priority": 5, "group": "the night's", "deadline": "1h" }));
+    create(json!({ "depends_on": [first] }));
+    // Its lease is over before the next call.
+    claim(red, "1s");
+    sweep(kit);
+    let held = claim(gray, "1h");
+    let report = json!({ "tokens": 7, "progress": "half way: é" });
+    step(gray, "report_dispatch", &held, report);
+    step(gray, "extend_dispatch", &held, json!({ "lease": "2h" }));
+    let end = json!({
+        "outcome": "completed", "verdict": "warn", "summary": "it's done",
+        "result": { "z": 0.1, "a": [1, null, "é"] },
+    });
+    step(gray, "finish_dispatch", &held, end);
+    let held = claim(red, "1h");
+    step(red, "start_dispatch", &held, json!({}));
+    step(
+        red,
+        "finish_dispatch",
+        &held,
+        json!({ "outcome": "failed" }),
+    );
+    let again = call(kit, operator, "retry_dispatch", json!({ "id": held["id"] })).answer;
+    let cancel =
+        json!({ "id": again["dispatch"]["id"], "expected_revision": 1, "reason": "no need" });
+    call(kit, operator, "cancel_dispatch", cancel);
+    create(json!({ "deadline": "1s" }));
+    sweep(kit);
+    create(json!({}));
+    claim(gray, "1h");
+    create(json!({}));
+}
+
+/// Writes down what is due.
+fn sweep(kit: &Kit) {
     let runtime = tokio::runtime::Builder::new_current_thread().build();
     let swept = runtime.expect("a runtime").block_on(kit.kernel().sweep());
-    swept.expect("what has expired is written down");
+    swept.expect("what is due is written down");
 }
 
 /// Has the operator make a token, and presents it.

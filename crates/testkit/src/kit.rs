@@ -1,7 +1,8 @@
 //! One kernel on either engine, checked when the test is over.
 
+use std::io::Write as _;
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Output, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -135,35 +136,50 @@ impl Kit {
     ///
     /// Answers what the shell printed, or its complaint.
     pub fn shell(&self, sql: &str) -> Result<String, String> {
-        let mut shell = match &self.options.database {
+        let output = match &self.options.database {
             Database::Sqlite(file) => {
                 let mut shell = Command::new("sqlite3");
-                shell.arg("-bail").arg(&file.path).arg(sql);
-                shell
+                shell.arg("-bail").arg(&file.path).arg(sql).output()
             }
             Database::Postgres(_) => {
-                let (_, schema) = self
-                    .schema
-                    .as_deref()
-                    .and_then(|url| url.split_once("schema="))
-                    .expect("a schema");
-                let mut shell = Command::new("psql");
-                shell
-                    .args(["-X", "-q", "-t", "-A", "-v", "ON_ERROR_STOP=1"])
-                    .arg(postgres_server());
-                shell
-                    .arg("-c")
-                    .arg(format!("set search_path to {schema}"))
-                    .arg("-c")
-                    .arg(sql);
-                shell
+                let mut shell = psql();
+                let place = format!("set search_path to {}", self.schema_name());
+                shell.arg("-c").arg(place).arg("-c").arg(sql).output()
             }
         };
-        let output = shell.output().expect("the shell runs");
-        if output.status.success() {
-            return Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned());
-        }
-        Err(String::from_utf8_lossy(&output.stderr).trim().to_owned())
+        printed(&output.expect("the shell runs"))
+    }
+
+    /// Fills a stopped database with rows as they are, past the triggers that keep others from it.
+    pub fn fill(&self, sql: &str) -> Result<String, String> {
+        let (mut shell, first) = match &self.options.database {
+            Database::Sqlite(file) => {
+                let mut shell = Command::new("sqlite3");
+                shell.arg("-bail").arg(&file.path);
+                (shell, ".dbconfig enable_trigger off\n".to_owned())
+            }
+            Database::Postgres(_) => {
+                let place = format!("set search_path to {};\n", self.schema_name());
+                (psql(), place + "set session_replication_role = replica;\n")
+            }
+        };
+        // An argument holds no more than 128 KiB.
+        shell.stdin(Stdio::piped());
+        shell.stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = shell.spawn().expect("the shell runs");
+        let mut stdin = child.stdin.take().expect("a pipe");
+        // A shell that fails reads no further, and says why.
+        let _ = stdin.write_all((first + sql).as_bytes());
+        drop(stdin);
+        printed(&child.wait_with_output().expect("the shell ends"))
+    }
+
+    fn schema_name(&self) -> &str {
+        let url = self.schema.as_deref();
+        let (_, schema) = url
+            .and_then(|url| url.split_once("schema="))
+            .expect("a schema");
+        schema
     }
 
     /// Examines the database as `doctor` does.
@@ -303,6 +319,22 @@ pub fn fresh_schema_url() -> String {
     let number = COUNTER.fetch_add(1, Ordering::SeqCst);
     let joint = if server.contains('?') { '&' } else { '?' };
     format!("{server}{joint}schema=t{}_{number}", std::process::id())
+}
+
+fn psql() -> Command {
+    let mut shell = Command::new("psql");
+    shell.args(["-X", "-q", "-t", "-A", "-v", "ON_ERROR_STOP=1"]);
+    shell.arg(postgres_server());
+    shell
+}
+
+/// Returns what a shell printed, or why it failed.
+fn printed(output: &Output) -> Result<String, String> {
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).trim().to_owned();
+    if output.status.success() {
+        return Ok(text(&output.stdout));
+    }
+    Err(text(&output.stderr))
 }
 
 fn postgres_server() -> String {

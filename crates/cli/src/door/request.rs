@@ -27,14 +27,17 @@ pub(super) fn route_of(operation: &Operation) -> Result<&'static Route, Error> {
 /// Spreads a request over path, query and body.
 pub(super) fn write(route: &Route, request: Map<String, Value>) -> Result<Wire, Error> {
     let mut rest = request;
-    rest.retain(|_, value| !value.is_null());
+    if !route.method.has_body() {
+        // A query has no word for it; in a body it may say that something goes.
+        rest.retain(|_, value| !value.is_null());
+    }
     let mut target = String::new();
     let mut fields = route.fields.iter();
     for segment in route.path.split('/').skip(1) {
         target.push('/');
         if segment.starts_with('{') {
             let field = fields.next().copied().unwrap_or(segment);
-            let value = rest.remove(field);
+            let value = rest.remove(field).filter(|value| !value.is_null());
             let value = value.ok_or_else(|| Error::invalid(field, "must be given"))?;
             encode(&mut target, &plain(&value));
         } else {
@@ -120,7 +123,7 @@ mod tests {
             Wire {
                 method: "PATCH",
                 target: "/api/projects/%2Fsrv%2F%E6%97%A5".to_owned(),
-                body: Content::Json("{\"name\":\"x\"}".to_owned()),
+                body: Content::Json("{\"grace\":null,\"name\":\"x\"}".to_owned()),
             }
         );
         let mut target = String::new();

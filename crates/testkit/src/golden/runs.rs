@@ -28,9 +28,9 @@ pub(super) fn runs(kit: &Kit, red: &Actor) {
         ),
         ("pause_run", json!({ "run": 2, "reason": "lunch" })),
         ("resume_run", json!({ "run": 2 })),
-        ("link_runs", json!({ "upstream": 2, "downstream": 3 })),
-        ("link_runs", json!({ "upstream": 2, "downstream": 4 })),
-        ("unlink_runs", json!({ "upstream": 2, "downstream": 4 })),
+        ("link_runs", json!({ "upstream": 1, "downstream": 3 })),
+        ("link_runs", json!({ "upstream": 1, "downstream": 4 })),
+        ("unlink_runs", json!({ "upstream": 1, "downstream": 4 })),
         ("fail_run", json!({ "run": 4, "reason": "in vain" })),
         ("advance_run", json!({ "run": 5 })),
         ("cancel_run", json!({ "run": 2, "reason": "enough" })),
@@ -112,7 +112,8 @@ fn evidence(kit: &Kit, red: &Actor) {
     }
     let standing = call(kit, operator, "run_status", json!({ "run": 1 }));
     let update = json!({
-        "run": 1, "goal": "Ship it", "token_budget": null, "metadata": { "a": null, "k": 1 },
+        "run": 1, "goal": "Ship it", "token_budget": 2_000, "max_dispatches": null,
+        "metadata": { "a": null, "k": 1 },
         "expected_revision": standing.answer["run"]["revision"],
     });
     call(kit, operator, "update_run", update);

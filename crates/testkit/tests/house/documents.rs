@@ -114,6 +114,7 @@ fn links_between_documents_lead_somewhere() {
         "CHANGELOG.md",
         "docs/glossary.md",
         "docs/archive.md",
+        "docs/runs.md",
         "docs/errors.md",
         "docs/guarantees.md",
         "docs/adding-a-command.md",

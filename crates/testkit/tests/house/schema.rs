@@ -38,7 +38,9 @@ fn both_dialects_have_the_same_migrations() {
 fn no_trigger_rolls_back_and_nothing_replaces() {
     for migration in MIGRATIONS {
         for text in [migration.sqlite, migration.postgres] {
+            // A function of PostgreSQL that is written anew replaces no row.
             let text = text.to_lowercase();
+            let text = text.replace("create or replace function", "");
             for refused in [
                 "raise(rollback",
                 "on conflict rollback",

@@ -209,9 +209,10 @@ fn work_of_each(blues: &Belongings) -> Vec<(&'static str, String, Value)> {
         |revision: i64| json!({ "expected_revision": revision }),
     );
     let wish = json!({ "project": "web", "agent_kind": "coder", "prompt": "p" });
+    // It lasts as long already, so this changes nothing.
     let longer = json!({ "expected_revision": 3, "lease": "24h" });
-    let report = json!({ "expected_revision": 4, "tokens": 5 });
-    let end = json!({ "expected_revision": 5, "outcome": "failed", "result": [1] });
+    let report = json!({ "expected_revision": 3, "tokens": 5 });
+    let end = json!({ "expected_revision": 4, "outcome": "failed", "result": [1] });
     let claim = json!({ "project": "web", "agent_kinds": ["coder"], "wait": "1ms" });
     let calls = [
         ("create_dispatch", "POST /api/dispatches", wish),

@@ -102,7 +102,7 @@ both_engines! {
         for golden in golden::all() {
             let mut migrated = Kit::with(engine, |options| options.migrations = &MIGRATIONS[..golden.schema]);
             migrated.stop();
-            migrated.shell(&golden.rows_as_sql(engine)).unwrap();
+            migrated.fill(&golden.rows_as_sql(engine)).unwrap();
             migrated.reopen(|options| options.migrations = MIGRATIONS).unwrap();
             let replayed = Kit::from_log(engine, &golden.log());
             assert_eq!(replayed.doctor().state_hash, migrated.doctor().state_hash, "{}", golden.version);

@@ -88,7 +88,7 @@ impl Add {
             kind: self.kind.clone(),
             path: self.path(context)?,
             url: self.address.clone(),
-            sha256: self.sha256.clone(),
+            sha256: self.sha256,
         };
         let answer = context.session()?.call(AddArtifact::NAME, &request);
         Ok(one(answer.map_err(|failure| self.named.advise(failure))?))

@@ -44,8 +44,8 @@ impl Update {
             run: self.named.run,
             goal: self.goal.clone(),
             metadata: self.metadata.clone(),
-            token_budget: self.token_budget.clone().unwrap_or_default(),
-            max_dispatches: self.max_dispatches.clone().unwrap_or_default(),
+            token_budget: self.token_budget.unwrap_or_default(),
+            max_dispatches: self.max_dispatches.unwrap_or_default(),
             expected_revision: self.revision(&session)?,
         };
         Ok(changed(session.call(UpdateRun::NAME, &request)?))

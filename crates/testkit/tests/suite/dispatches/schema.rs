@@ -140,6 +140,22 @@ fn inserts(verbs: &[&str]) -> Vec<String> {
     attacks
 }
 
+/// Attacks on runs: G2, G5.
+const ON_RUNS: [&str; 12] = [
+    "update run set phase = 'built', position = 1",
+    "update run set state = 'paused'",
+    "update run set state = 'cancelled', ended_at = 1",
+    "update run set phases = '[]', revision = revision + 1",
+    "update run set gates = '{\"a->b\":[]}', revision = revision + 1",
+    "update run set revision = revision + 2",
+    "update run set tokens = -1, revision = revision + 1",
+    "update run set state = 'Active', revision = revision + 1",
+    "update run set phase = 'done', position = 2, revision = revision + 1",
+    "update run set state = 'active', ended_at = null, revision = revision + 1 where id = 2",
+    "delete from run",
+    "delete from run where id = 2",
+];
+
 fn attacks(engine: Engine) -> Vec<String> {
     let mut attacks = [on_the_settled(), on_the_open(), inserts(&["insert"])].concat();
     for id in 1..=7 {
@@ -156,28 +172,19 @@ fn attacks(engine: Engine) -> Vec<String> {
         attacks.push(format!("delete from dispatch where id = {id}"));
         attacks.push(format!("DELETE FROM Dispatch WHERE Id = {id}"));
     }
-    attacks.extend([
-        "delete from dispatch",
-        "insert into dispatch_edge (from_state, to_state) values ('completed', 'queued')",
-        "insert into dispatch_edge (from_state, to_state) values ('queued', 'spawned')",
-        "update dispatch_edge set to_state = 'queued' where from_state = 'queued'",
-        "update Dispatch_Edge set from_state = 'completed'",
-        "delete from dispatch_edge",
-        "delete from dispatch_edge where from_state = 'queued'",
-        // Runs: G2, G5.
-        "update run set phase = 'built', position = 1",
-        "update run set state = 'paused'",
-        "update run set state = 'cancelled', ended_at = 1",
-        "update run set phases = '[]', revision = revision + 1",
-        "update run set gates = '{\"a->b\":[]}', revision = revision + 1",
-        "update run set revision = revision + 2",
-        "update run set tokens = -1, revision = revision + 1",
-        "update run set state = 'Active', revision = revision + 1",
-        "update run set phase = 'done', position = 2, revision = revision + 1",
-        "update run set state = 'active', ended_at = null, revision = revision + 1 where id = 2",
-        "delete from run",
-        "delete from run where id = 2",
-    ].map(ToOwned::to_owned));
+    attacks.extend(
+        [
+            "delete from dispatch",
+            "insert into dispatch_edge (from_state, to_state) values ('completed', 'queued')",
+            "insert into dispatch_edge (from_state, to_state) values ('queued', 'spawned')",
+            "update dispatch_edge set to_state = 'queued' where from_state = 'queued'",
+            "update Dispatch_Edge set from_state = 'completed'",
+            "delete from dispatch_edge",
+            "delete from dispatch_edge where from_state = 'queued'",
+        ]
+        .map(ToOwned::to_owned),
+    );
+    attacks.extend(ON_RUNS.map(ToOwned::to_owned));
     match engine {
         Engine::Sqlite => {
             attacks.extend(inserts(&[

@@ -55,7 +55,7 @@ pub(super) fn run_sample(operation: &Operation, subject: &Subject) -> Option<Val
 pub(super) fn wrong_for_runs(operation: &Operation, field: &str) -> Option<Vec<Value>> {
     let number = || vec![json!("1"), json!(1.5), json!(true), json!(1e30)];
     Some(match (operation.name, field) {
-        ("add_run_agent", "role") => no_line(128),
+        ("add_run_agent", "role") | (_, "kind") => no_line(128),
         (_, "run" | "parent" | "upstream" | "downstream" | "artifact") => {
             vec![json!(0), json!(-1), json!("1"), json!(1.5), json!(1e30)]
         }
@@ -92,7 +92,6 @@ pub(super) fn wrong_for_runs(operation: &Operation, field: &str) -> Option<Vec<V
             json!([{ "goal": "g", "phases": ["a"] }]),
         ],
         (_, "at" | "seq") => [number(), vec![json!(i64::MAX)]].concat(),
-        (_, "kind") => no_line(128),
         (_, "path") => wrong_paths(),
         (_, "url") => no_line(2_048),
         _ => return None,

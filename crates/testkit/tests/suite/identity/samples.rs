@@ -234,10 +234,10 @@ pub(crate) fn wrong_for(operation: &Operation, field: &str) -> Vec<Value> {
         (_, "project") => no_line(1_024),
         (
             _,
-            "name" | "program" | "model" | "capability" | "status" | "focus" | "topic" | "scope",
+            "name" | "program" | "model" | "capability" | "status" | "focus" | "topic" | "scope"
+            | "agent_kind" | "group",
         ) => no_line(128),
         (_, "agent" | "claimed_by") => [no_line(64), look_alikes()].concat(),
-        (_, "agent_kind" | "group") => no_line(128),
         (_, "task" | "reason") => no_prose(4_096),
         (_, "capabilities") => {
             let many: Vec<_> = (0..33).map(|n| n.to_string()).collect();
