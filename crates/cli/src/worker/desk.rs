@@ -160,6 +160,11 @@ pub(super) fn is_passing(failure: &Failure) -> bool {
     failure.is_away || PASSING.contains(&code(failure))
 }
 
+/// Tells whether a call says nothing about the claim it is for: this machine may do better in a while.
+pub(super) fn is_undecided(failure: &Failure) -> bool {
+    is_passing(failure) || code(failure) == "unusable"
+}
+
 /// Returns the word for what went wrong.
 pub(super) fn code(failure: &Failure) -> &str {
     let word = failure.body.get("error").and_then(Value::as_str);

@@ -8,7 +8,7 @@ use comity_kernel::dispatch::{
 };
 
 use super::clock::Moment;
-use super::desk::{Desk, Key, Pace, is_passing};
+use super::desk::{Desk, Key, Pace, is_undecided};
 use super::words::line;
 use crate::failure::Failure;
 
@@ -127,7 +127,7 @@ impl<'w> Hold<'w> {
         let mut pause = Duration::from_millis(50);
         loop {
             match call(self.desk, &key) {
-                Err(failure) if is_passing(&failure) => {
+                Err(failure) if is_undecided(&failure) => {
                     if self.until.left() <= pause {
                         return Err(Lost(failure.message().to_owned()));
                     }
@@ -201,7 +201,7 @@ impl<'w> Hold<'w> {
 fn answered<T>(answer: Result<T, Failure>) -> Result<Option<T>, Lost> {
     match answer {
         Ok(answer) => Ok(Some(answer)),
-        Err(failure) if is_passing(&failure) => Ok(None),
+        Err(failure) if is_undecided(&failure) => Ok(None),
         Err(failure) => Err(Lost(failure.message().to_owned())),
     }
 }

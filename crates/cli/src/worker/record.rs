@@ -129,8 +129,17 @@ fn end(running: &Running) {
         left
     };
     let over = Moment::now().after(PATIENCE);
-    while !left().is_empty() && !over.is_past() {
-        tree::kill(left);
+    let mut is_sure = false;
+    while !over.is_past() {
+        if !left().is_empty() {
+            is_sure = false;
+            tree::kill(left);
+        } else if is_sure {
+            return;
+        } else {
+            // One that is becoming another program has no environment for a moment.
+            is_sure = true;
+        }
         std::thread::sleep(PAUSE);
     }
 }
@@ -150,11 +159,9 @@ mod tests {
         }
     }
 
-    fn child(nonce: &str) -> Child {
+    fn child(script: &str, nonce: &str) -> Child {
         let mut command = Command::new("sh");
-        command
-            .args(["-c", "sleep 600 & wait"])
-            .stdin(Stdio::null());
+        command.args(["-c", script]).stdin(Stdio::null());
         command.env(tree::NONCE, nonce).spawn().unwrap()
     }
 
@@ -174,7 +181,7 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let folder = Folder::of(directory.path()).unwrap();
         let path = folder.files(7, 70).record;
-        let mut orphan = child("record-test-orphan");
+        let mut orphan = child("sleep 600 & wait", "record-test-orphan");
         let kept = running("record-test-orphan", None);
         let record = Record::write(&path, &kept).unwrap();
         assert_eq!(swept(&folder), []);
@@ -193,7 +200,7 @@ mod tests {
     fn a_number_that_is_anothers_by_now_is_left_alone() {
         let directory = tempfile::tempdir().unwrap();
         let folder = Folder::of(directory.path()).unwrap();
-        let mut stranger = child("somebody-else");
+        let mut stranger = child("exec sleep 600", "somebody-else");
         let seen = Process::of(stranger.id()).unwrap();
         let earlier = Process {
             start: seen.start - 1,
@@ -203,7 +210,7 @@ mod tests {
         drop(Record::write(&folder.files(7, 70).record, &record).unwrap());
         assert_eq!(swept(&folder), [record]);
         assert!(stranger.try_wait().unwrap().is_none());
-        tree::kill(|| tree::with_nonce("somebody-else"));
+        stranger.kill().unwrap();
         stranger.wait().unwrap();
     }
 

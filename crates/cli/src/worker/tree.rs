@@ -216,7 +216,7 @@ mod tests {
 
     #[test]
     fn a_signal_reaches_nobody_else_of_the_same_number() {
-        let mut child = shell("sleep 600", "x");
+        let mut child = shell("exec sleep 600", "x");
         let process = Process::of(child.id()).unwrap();
         let other = Process {
             start: process.start + 1,

@@ -11,7 +11,7 @@ use crate::place::Place;
 use crate::post::Post;
 
 /// How long anything may take before a test has failed.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 
 /// A place with agents and work.
 pub(crate) struct Shop<'p> {
@@ -122,14 +122,14 @@ impl Running {
     pub(crate) fn finish(mut self) -> Output {
         let mut child = self.child.take().unwrap();
         let started = Instant::now();
-        while child.try_wait().unwrap().is_none() {
-            if started.elapsed() > PATIENCE {
-                child.kill().unwrap();
-                panic!("{:?}", child.wait_with_output());
-            }
+        while child.try_wait().unwrap().is_none() && started.elapsed() < PATIENCE {
             std::thread::sleep(Duration::from_millis(5));
         }
-        child.wait_with_output().unwrap()
+        // One that ended already is not killed.
+        child.kill().unwrap();
+        let output = child.wait_with_output().unwrap();
+        assert!(started.elapsed() < PATIENCE, "it does not end: {output:?}");
+        output
     }
 }
 

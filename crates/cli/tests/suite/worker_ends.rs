@@ -29,6 +29,34 @@ fn nothing_survives_the_deadline() {
     assert_eq!(shop.state(id), "timed_out");
 }
 
+/// Counts the processes with a word on their command line.
+fn count(word: &str) -> usize {
+    let all = std::fs::read_dir("/proc").unwrap();
+    let lines = all.map(|entry| std::fs::read(entry.unwrap().path().join("cmdline")));
+    let is_one = |line: &Vec<u8>| {
+        let mut words = line.split(|byte| *byte == 0);
+        words.any(|one| one == word.as_bytes())
+    };
+    lines.flatten().filter(is_one).count()
+}
+
+// Faster than it is looked at, in sessions of their own and without any environment
+#[test]
+fn a_tree_that_grows_is_ended_whole() {
+    let post = Post::embedded();
+    let shop = Shop::new(&post);
+    let length = format!("600.{}", std::process::id());
+    shop.hand_out(&json!({ "deadline": "2s" }));
+    let storm = format!("while :; do (setsid sleep {length} &); sleep 0.02; done");
+    let script = format!(
+        "trap '' TERM; for n in 1 2 3 4; do (env -i setsid sh -c '{storm}' &); done; sleep {length}"
+    );
+    let worker = shop.start("--as Blue --grace 100ms", &script);
+    until(|| count(&length) > 20);
+    let done = worker.finish();
+    assert_eq!(count(&length), 0, "{done:?}");
+}
+
 // The grace: what ends by itself may do so
 #[test]
 fn a_command_may_end_by_itself_at_its_deadline() {
