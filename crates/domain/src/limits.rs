@@ -174,6 +174,10 @@ pub const PHASE_BYTES_MAX: usize = 64;
 pub const PHASES_MAX: usize = 64;
 /// Checks of one step between phases.
 pub const CHECKS_PER_GATE_MAX: usize = 32;
+/// Numbers of things that one check names at most.
+pub const EVIDENCE_MAX: i64 = 50;
+/// Active leases and locks that one run may have: they end with it, in one command.
+pub const LEASES_PER_RUN_MAX: i64 = 1_000;
 /// Bytes of a run's goal, of a reason, a note or a summary.
 pub const GOAL_BYTES_MAX: usize = 4_096;
 /// Bytes of a URL.

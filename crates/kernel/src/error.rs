@@ -243,8 +243,8 @@ pub enum Error {
         /// The last schema this program knows.
         known: i64,
     },
-    /// The database has lost its end: its archive goes further (A14).
-    #[error("the database ends at event {database}, its archive at {archive}")]
+    /// The database has lost its end, which its archive still has (A14).
+    #[error("the database ends at event {database} and lacks what its archive has up to {archive}")]
     BehindArchive {
         /// Where the archive ends.
         archive: Seq,

@@ -71,11 +71,11 @@ impl End {
         Ok(Self::Whole)
     }
 
-    /// Refuses a database that has lost its end.
+    /// Refuses a database that has lost its end, whether or not it has grown another since.
     pub fn must_not_be_lost(&self) -> Result<(), Error> {
         match self {
-            Self::Whole | Self::Replaced(_) => Ok(()),
-            Self::Lost(behind) => Err(Error::BehindArchive {
+            Self::Whole => Ok(()),
+            Self::Lost(behind) | Self::Replaced(behind) => Err(Error::BehindArchive {
                 archive: behind.through,
                 database: behind.standing.seq,
             }),

@@ -15,8 +15,9 @@ use crate::actor::Party;
 use crate::command::{Command, Stop};
 use crate::error::Error;
 use crate::reservation::held::holder;
+use crate::run::Words;
 use crate::run::table as run_table;
-use crate::run::{Words, verdict};
+use crate::run::verdict::{self, Said};
 use crate::tx::WriteTx;
 
 /// Settles what you claimed, once and for ever: it is done, or was tried in vain.
@@ -108,15 +109,24 @@ impl FinishDispatch {
         let (Some(word), Some(run)) = (self.verdict, dispatch.shown.run) else {
             return Ok(());
         };
-        let run = run_table::by_id(tx, run)?.filter(|run| {
-            run.must_be_active().is_ok() && dispatch.shown.phase.as_ref() == Some(&run.phase)
-        });
-        if let Some(run) = run {
-            let judge = holder(tx.actor());
-            let about = Some(dispatch.shown.id);
-            verdict::record(tx, &run, word, self.summary(), judge, about)?;
+        // A run that rests is still in its phase, and its gate counts what is said meanwhile.
+        let run = run_table::by_id(tx, run)?
+            .filter(|run| run.state.is_live() && dispatch.shown.phase.as_ref() == Some(&run.phase));
+        let Some(run) = run else {
+            return Ok(());
+        };
+        let said = Said {
+            phase: run.phase.clone(),
+            verdict: word,
+            summary: self.summary().to_owned(),
+            agent: holder(tx.actor()),
+            dispatch: Some(dispatch.shown.id),
+        };
+        match verdict::record(tx, &run, said) {
+            // The work is settled all the same: otherwise it would be done again for ever.
+            Err(Error::LimitExceeded { .. }) | Ok(_) => Ok(()),
+            Err(error) => Err(error),
         }
-        Ok(())
     }
 
     /// Answers for what is settled: the same report is a replay, another one comes too late (H4).

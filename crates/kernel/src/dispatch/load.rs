@@ -22,27 +22,31 @@ macro_rules! below {
     };
 }
 
-/// Counts what is in hand. That the state is open is said as the index says it.
+/// Counts what is in hand; a claim whose time is up holds nothing. That the state is open is said as
+/// the index says it.
 fn in_hand(read: &mut impl Read, run: RunId) -> Result<i64, StoreError> {
+    let now = read.now().lease;
     read.one(
         below!(
             "select count(*) from below b join dispatch d on d.run_id = b.id
-             where d.state in ('queued', 'spawned', 'running') and d.state in ('spawned', 'running')"
+             where d.state in ('queued', 'spawned', 'running') and d.state in ('spawned', 'running')
+                 and d.claim_lease_us > ?2"
         ),
-        params![run],
+        params![run, now],
         Row::take,
     )
 }
 
 /// Counts what is in the hands of one kind of agent.
 fn in_hand_of_kind(read: &mut impl Read, run: RunId, kind: &str) -> Result<i64, StoreError> {
+    let now = read.now().lease;
     read.one(
         below!(
             "select count(*) from below b join dispatch d on d.run_id = b.id
              where d.state in ('queued', 'spawned', 'running') and d.state in ('spawned', 'running')
-                 and d.agent_kind = ?2"
+                 and d.claim_lease_us > ?2 and d.agent_kind = ?3"
         ),
-        params![run, kind],
+        params![run, now, kind],
         Row::take,
     )
 }
@@ -52,17 +56,6 @@ fn open(read: &mut impl Read, run: RunId) -> Result<i64, StoreError> {
         below!(
             "select count(*) from below b join dispatch d on d.run_id = b.id
              where d.state in ('queued', 'spawned', 'running')"
-        ),
-        params![run],
-        Row::take,
-    )
-}
-
-fn tokens(read: &mut impl Read, run: RunId) -> Result<i64, StoreError> {
-    read.one(
-        below!(
-            "select cast(coalesce(sum(r.tokens), 0) as bigint)
-             from below b join run r on r.id = b.id"
         ),
         params![run],
         Row::take,
@@ -100,7 +93,7 @@ fn has_room(read: &mut impl Read, run: &Run, kind: &str) -> Result<bool, StoreEr
         return Ok(false);
     }
     match run.token_budget.filter(|_| run.budget_enforced) {
-        Some(budget) => Ok(tokens(read, run.id)? < budget),
+        Some(budget) => Ok(run_table::tokens_below(read, run.id)? < budget),
         None => Ok(true),
     }
 }

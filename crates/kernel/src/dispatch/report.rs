@@ -7,11 +7,12 @@ use serde::{Deserialize, Serialize};
 
 use super::claimant::{Knows, begin, in_hand};
 use super::event::DispatchReported;
-use super::table::{self, Dispatch};
+use super::table::{self, Dispatch, Stored};
 use crate::actor::Party;
 use crate::command::{Command, Stop};
 use crate::error::Error;
-use crate::tx::WriteTx;
+use crate::run::table as run_table;
+use crate::tx::{Read, WriteTx};
 
 /// Says how far what you claimed is, and how many tokens it has used.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
@@ -61,6 +62,7 @@ impl Command for ReportDispatch {
             let rule = format!("must be between {used}, the number known, and {TOKENS_MAX}");
             return Err(Error::invalid("tokens", rule).into());
         }
+        must_fit(tx, &dispatch, tokens - used)?;
         let dispatch = begin(tx, dispatch)?;
         let before = &dispatch.shown.progress;
         let progress = self.progress.as_deref().unwrap_or(before);
@@ -75,4 +77,19 @@ impl Command for ReportDispatch {
         let dispatch = table::changed(tx, self.id)?;
         Ok(ReportedDispatch { dispatch })
     }
+}
+
+/// Refuses more tokens than a run can count: with all that is below it they must fit a number.
+fn must_fit(read: &mut impl Read, dispatch: &Stored, more: i64) -> Result<(), Error> {
+    let Some(run) = dispatch.shown.run else {
+        return Ok(());
+    };
+    let run = run_table::by_id(read, run)?;
+    if run.is_none_or(|run| run.tokens <= TOKENS_MAX - more) {
+        return Ok(());
+    }
+    Err(Error::LimitExceeded {
+        what: "the number of tokens of one run",
+        limit: TOKENS_MAX.unsigned_abs(),
+    })
 }

@@ -93,7 +93,7 @@ fn again(tx: &mut WriteTx<'_, '_>, before: Stored) -> Result<DispatchCreated, Er
         id: table::next_id(tx)?,
         project: shown.project_id,
         run: shown.run,
-        phase: run.map(|run| run.phase),
+        phase: shown.phase,
         agent_kind: shown.agent_kind,
         prompt: shown.prompt,
         priority: shown.priority,

@@ -1,7 +1,5 @@
 //! The one function that examines gates: for the question, the advance, the override, the doctor.
 
-use std::collections::BTreeSet;
-
 use comity_domain::{Check, Phase, Rule, RunState, Transition};
 
 use super::Examined;
@@ -66,7 +64,7 @@ fn examine(read: &mut impl Read, run: &Run, to: usize) -> Result<Vec<Examined>, 
             examined.push(check(read, run, &step, rule.clone())?);
         }
         // A budget that is enforced is a check of every step.
-        let named = |rule: &Rule| rule.check == Check::BudgetNotExceeded;
+        let named = |rule: &Rule| *rule == Rule::hard(Check::BudgetNotExceeded);
         if run.budget_enforced && !run.gates.of(&step).iter().any(named) {
             examined.push(check(
                 read,
@@ -122,6 +120,9 @@ fn check(
     })
 }
 
+/// Runs that one check names at most.
+const RUNS_NAMED: usize = 50;
+
 /// Finds the runs that are not yet at a phase; one that failed or was cancelled never will be.
 fn at_phase(what: [&str; 2], runs: &[Run], phase: &Phase) -> Found {
     let behind: Vec<_> = runs.iter().filter(|run| !has_reached(run, phase)).collect();
@@ -149,7 +150,11 @@ fn at_phase(what: [&str; 2], runs: &[Run], phase: &Phase) -> Found {
     Found {
         passed: behind.is_empty(),
         detail,
-        evidence: shown.iter().map(|run| run.id.get()).collect(),
+        evidence: shown
+            .iter()
+            .take(RUNS_NAMED)
+            .map(|run| run.id.get())
+            .collect(),
     }
 }
 
@@ -191,13 +196,20 @@ pub(super) fn counted(number: usize, [one, many]: [&str; 2]) -> String {
     }
 }
 
-/// Returns the phases that evidence may still be given for: the present one, and skipped ones that
-/// the next advance jumps.
-pub(crate) fn open_phases(run: &Run, skipped: &BTreeSet<Phase>) -> BTreeSet<Phase> {
+/// Refuses evidence for a phase that is not looked at next: neither the present one, nor a skipped
+/// one that the next advance jumps (G2).
+pub(crate) fn must_be_open(read: &mut impl Read, run: &Run, phase: &Phase) -> Result<(), Error> {
+    let Some(at) = run.phases.position(phase) else {
+        let rule = format!("is no phase of run {}", run.id);
+        return Err(Error::invalid("phase", rule));
+    };
+    let skipped = table::skipped(read, run.id)?;
     let next = run
         .phases
         .next(run.place(), |phase| skipped.contains(phase));
-    let until = next.unwrap_or(run.place() + 1).max(run.place() + 1);
-    let phases = run.phases.phases().iter();
-    phases.take(until).skip(run.place()).cloned().collect()
+    let is_jumped = at > run.place() && next.is_some_and(|next| at < next);
+    if is_jumped {
+        return Ok(());
+    }
+    run.must_be_in(phase)
 }

@@ -1,6 +1,6 @@
 //! What checks look at: one statement each, through whatever transaction asks.
 
-use comity_domain::limits::PAGE_MAX;
+use comity_domain::limits::EVIDENCE_MAX;
 use comity_domain::{Approver, Phase, RunId};
 
 use super::evaluate::{Found, counted};
@@ -35,7 +35,7 @@ pub(super) fn artifact(
     let found = read.rows(
         "select id from artifact where run_id = ?1 and phase = ?2 and withdrawn_at is null
          and (cast(?3 as text) is null or kind = cast(?3 as text)) order by id limit ?4",
-        params![run, &**phase, kind, i64::from(PAGE_MAX)],
+        params![run, &**phase, kind, EVIDENCE_MAX],
         Row::take,
     )?;
     let more = match kind {
@@ -62,7 +62,7 @@ pub(super) fn dispatches(read: &mut impl Read, run: RunId) -> Result<Found, Stor
     let open = read.rows(
         "select id from dispatch where run_id = ?1 and state in ('queued', 'spawned', 'running')
          order by id limit ?2",
-        params![run, i64::from(PAGE_MAX)],
+        params![run, EVIDENCE_MAX],
         Row::take,
     )?;
     Ok(none(open, ["open dispatch", "open dispatches"], ""))
@@ -77,7 +77,7 @@ pub(super) fn verdict(
     let found = read.rows(
         "select id from verdict where run_id = ?1 and phase = ?2 and verdict <> 'reject'
          and withdrawn_at is null order by id limit ?3",
-        params![run, &**phase, i64::from(PAGE_MAX)],
+        params![run, &**phase, EVIDENCE_MAX],
         Row::take,
     )?;
     Ok(some(
@@ -96,7 +96,7 @@ pub(super) fn clean_verdict(
     let failing: Vec<i64> = read.rows(
         "select id from verdict where run_id = ?1 and phase = ?2 and verdict = 'fail'
          and withdrawn_at is null order by id limit ?3",
-        params![run, &**phase, i64::from(PAGE_MAX)],
+        params![run, &**phase, EVIDENCE_MAX],
         Row::take,
     )?;
     if failing.is_empty() {
@@ -119,7 +119,7 @@ pub(super) fn approval(
     let found = read.rows(
         "select id from approval where run_id = ?1 and phase = ?2
          and (role = ?3 or role = 'operator') and withdrawn_at is null order by id limit ?4",
-        params![run, &**phase, role.as_str(), i64::from(PAGE_MAX)],
+        params![run, &**phase, role.as_str(), EVIDENCE_MAX],
         Row::take,
     )?;
     let more = format!(" of `{phase}` by the {}", role.as_str());

@@ -61,7 +61,7 @@ impl Command for AcquireLock {
         let holder = held::holder(&actor);
         let until = held::until(tx, self.ttl);
         let now = tx.now();
-        let run = crate::run::belonging(tx, project.id, self.run)?.map(|run| run.id);
+        let run = crate::run::belonging_leases(tx, project.id, self.run, 1)?;
         let created = match table::active(tx, project.id, &self.name)? {
             Some(lease) if lease.agent == holder => {
                 held::extend(tx, &lease, until)?;

@@ -41,7 +41,7 @@ pub struct Standing {
     pub parent: Option<RunId>,
     /// The project's slug.
     pub project: Slug,
-    /// What it is for.
+    /// What it is for; empty for those who do not see its project.
     pub goal: String,
     /// The phase it is in.
     pub phase: Phase,
@@ -69,13 +69,26 @@ impl Query for GetPortfolioStatus {
         let below = all.get(1..).unwrap_or_default();
         let mut standings = BTreeMap::new();
         for one in below {
-            standings.insert(one.id, standing(snapshot, one, &used)?);
+            let mut standing = standing(snapshot, one, &used)?;
+            if actor.project().is_some_and(|own| own != one.project_id) {
+                standing.conceal();
+            }
+            standings.insert(one.id, standing);
         }
         let ordered = order(snapshot, below)?.into_iter();
         Ok(PortfolioStatus {
             run: standing(snapshot, &run, &used)?,
             children: ordered.filter_map(|id| standings.remove(&id)).collect(),
         })
+    }
+}
+
+impl Standing {
+    /// Leaves what a parent's gate tells of a run of another project: where it is.
+    fn conceal(&mut self) {
+        self.goal.clear();
+        self.lacks.clear();
+        self.waits_for.clear();
     }
 }
 

@@ -95,7 +95,7 @@ impl Command for ReserveFiles {
             mode,
             until,
             reason: self.reason.as_deref().unwrap_or_default(),
-            run: crate::run::belonging(tx, project.id, self.run)?.map(|run| run.id),
+            run: crate::run::belonging_leases(tx, project.id, self.run, wanted.len())?,
             again: Vec::new(),
             fresh: Vec::new(),
             upgraded: Vec::new(),

@@ -393,3 +393,12 @@ pub(crate) fn of_run(read: &mut impl Read, run: RunId) -> Result<Vec<Lease>, Sto
         lease,
     )
 }
+
+/// Counts the leases and locks that belong to a run and are not ended.
+pub(crate) fn count_of_run(read: &mut impl Read, run: RunId) -> Result<i64, StoreError> {
+    read.one(
+        "select count(*) from reservation where run_id = ?1 and ended_seq is null",
+        params![run],
+        Row::take,
+    )
+}

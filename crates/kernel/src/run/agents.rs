@@ -83,11 +83,12 @@ impl Command for AddRunAgent {
             return Err(Error::AgentRetired { name: agent.name }.into());
         }
         let before = part(tx, run.id, agent.id)?;
+        let is_new = before.is_none();
         if let Some(part) = before.filter(|part| part.active) {
             return Ok(RunAgentAnswer { run_agent: part });
         }
         let count = "select count(*) from run_agent where run_id = ?1";
-        if tx.one(count, params![run.id], Row::take::<i64>)? >= RUN_AGENTS_MAX {
+        if is_new && tx.one(count, params![run.id], Row::take::<i64>)? >= RUN_AGENTS_MAX {
             return Err(Error::LimitExceeded {
                 what: "the number of agents of one run",
                 limit: RUN_AGENTS_MAX.unsigned_abs(),

@@ -12,6 +12,7 @@ use crate::actor::{Actor, Party};
 use crate::command::{Command, Stop};
 use crate::epoch::next_id;
 use crate::error::{Error, Impossible};
+use crate::gate::evaluate::must_be_open;
 use crate::page::{After, Limit, Page};
 use crate::params;
 use crate::query::Query;
@@ -25,7 +26,8 @@ use crate::tx::{Read, Snapshot, WriteTx};
 pub struct Approve {
     /// The run's number.
     pub run: RunId,
-    /// The phase; another one now is refused with `stale_phase`.
+    /// The phase: the one the run is in, or a skipped one right ahead; another one is refused
+    /// with `stale_phase`.
     pub phase: Phase,
     /// What you have to say about it.
     #[serde(default)]
@@ -69,8 +71,8 @@ impl Command for Approve {
         let actor = tx.actor().clone();
         let run = table::visible(tx, &actor, self.run)?;
         run.must_be_active()?;
-        run.must_be_in(&self.phase)?;
-        let count = "select count(*) from approval where run_id = ?1";
+        must_be_open(tx, &run, &self.phase)?;
+        let count = "select count(*) from approval where run_id = ?1 and withdrawn_at is null";
         if tx.one(count, params![run.id], Row::take::<i64>)? >= JUDGEMENTS_MAX {
             return Err(Error::LimitExceeded {
                 what: "the number of approvals of one run",
@@ -88,7 +90,7 @@ impl Command for Approve {
             id,
             run: run.id,
             project: run.project_id,
-            phase: run.phase,
+            phase: self.phase.clone(),
             role,
             note: self.note.as_ref().map(ToString::to_string),
             agent: holder(&actor),

@@ -11,7 +11,7 @@ use crate::actor::{Actor, Party};
 use crate::command::{Command, Stop};
 use crate::epoch::next_id;
 use crate::error::{Error, Impossible};
-use crate::gate::evaluate::open_phases;
+use crate::gate::evaluate::must_be_open;
 use crate::page::{After, Limit, Page};
 use crate::params;
 use crate::query::Query;
@@ -85,10 +85,7 @@ impl Command for AddArtifact {
             return Err(Error::invalid("path", rule).into());
         }
         run.must_be_active()?;
-        let skipped = table::skipped(tx, run.id)?;
-        if !open_phases(&run, &skipped).contains(&self.phase) {
-            run.must_be_in(&self.phase)?;
-        }
+        must_be_open(tx, &run, &self.phase)?;
         let count = "select count(*) from artifact where run_id = ?1";
         if tx.one(count, params![run.id], Row::take::<i64>)? >= ARTIFACTS_MAX {
             return Err(Error::LimitExceeded {

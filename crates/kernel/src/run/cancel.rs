@@ -10,10 +10,12 @@ use super::table::{self, Run};
 use super::{Words, changed};
 use crate::actor::Party;
 use crate::command::{Command, Stop};
+use crate::error::Error;
 use crate::tx::WriteTx;
 
 /// Gives a run up, with everything below it, their open dispatches and their leases, at once.
-/// Repeating it changes nothing.
+/// Repeating it changes nothing. Where something below it is in another project, it is for the
+/// operator to do.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CancelRun {
@@ -52,6 +54,12 @@ impl Command for CancelRun {
         for one in table::subtree(tx, run.id)? {
             if !one.state.is_live() {
                 continue;
+            }
+            if actor.project().is_some_and(|own| own != one.project_id) {
+                return Err(Error::Forbidden {
+                    reason: format!("run {} below it is in another project", one.id),
+                }
+                .into());
             }
             tx.emit(RunCancelled(Steered::new(&one, self.reason.as_deref())))?;
             let mut ended = end_all(tx, &one, "its run was cancelled")?;

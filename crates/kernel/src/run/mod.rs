@@ -45,7 +45,7 @@ pub use update::UpdateRun;
 pub use verdict::{ListVerdicts, RecordVerdict};
 pub use withdraw::WithdrawArtifact;
 
-use comity_domain::limits::GOAL_BYTES_MAX;
+use comity_domain::limits::{GOAL_BYTES_MAX, LEASES_PER_RUN_MAX};
 use comity_domain::{ProjectId, RunId, Text};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -82,4 +82,25 @@ pub(crate) fn belonging(
     let run = run.ok_or_else(|| Error::invalid("run", format!("there is no run {id}")))?;
     run.must_be_live()?;
     Ok(Some(run))
+}
+
+/// Finds the run that leases are to belong to, and refuses more than can end with it at once.
+pub(crate) fn belonging_leases(
+    read: &mut impl Read,
+    project: ProjectId,
+    id: Option<RunId>,
+    more: usize,
+) -> Result<Option<RunId>, Error> {
+    let Some(run) = belonging(read, project, id)? else {
+        return Ok(None);
+    };
+    let more = i64::try_from(more).unwrap_or(i64::MAX);
+    let held = crate::reservation::table::count_of_run(read, run.id)?;
+    if held.saturating_add(more) > LEASES_PER_RUN_MAX {
+        return Err(Error::LimitExceeded {
+            what: "the number of leases of one run",
+            limit: LEASES_PER_RUN_MAX.unsigned_abs(),
+        });
+    }
+    Ok(Some(run.id))
 }

@@ -17,7 +17,8 @@ use crate::tx::{Read, WriteTx};
 
 /// Takes a run back to an earlier phase, at once: what the undone phases left behind is withdrawn,
 /// as are judgements on the phase it returns to and on those after it; its open dispatches are
-/// cancelled, and phases ahead are no longer skipped. A completed or failed run is open again.
+/// cancelled, and phases ahead are no longer skipped. A completed or failed run is open again, unless
+/// what it is a part of has ended.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RollBackRun {
@@ -60,6 +61,12 @@ impl Command for RollBackRun {
         }
         if run.state == RunState::Cancelled {
             run.must_be_live()?;
+        }
+        if !run.state.is_live() {
+            // What it is a part of may have ended because it did.
+            for above in table::ancestors(tx, &run)? {
+                above.must_be_live()?;
+            }
         }
         let to = self.target(&run)?;
         let undone = |phase: &Phase| run.phases.position(phase).is_some_and(|at| at > to);

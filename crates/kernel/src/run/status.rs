@@ -148,7 +148,8 @@ fn then(read: &mut impl Read, run: &Run, field: &'static str, at: Seq) -> Result
 
 fn at_work(read: &mut impl Read, run: RunId) -> Result<usize, StoreError> {
     let active: i64 = read.one(
-        "select count(*) from run_agent where run_id = ?1 and outcome is null",
+        "select count(*) from run_agent ra join agent a on a.id = ra.agent_id
+         where ra.run_id = ?1 and ra.outcome is null and a.retired_at is null",
         params![run],
         Row::take,
     )?;

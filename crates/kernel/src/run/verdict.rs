@@ -12,6 +12,7 @@ use crate::actor::{Actor, Party};
 use crate::command::{Command, Stop};
 use crate::epoch::next_id;
 use crate::error::{Error, Impossible};
+use crate::gate::evaluate::must_be_open;
 use crate::page::{After, Limit, Page};
 use crate::params;
 use crate::query::Query;
@@ -30,7 +31,7 @@ pub struct RecordVerdict {
     /// Why.
     #[serde(default)]
     pub summary: Option<Words>,
-    /// The phase you judge; another one now is refused with `stale_phase`.
+    /// The phase you judge: the one the run is in unless given, or a skipped one right ahead.
     #[serde(default)]
     pub phase: Option<Phase>,
 }
@@ -74,11 +75,16 @@ impl Command for RecordVerdict {
         let actor = tx.actor().clone();
         let run = table::visible(tx, &actor, self.run)?;
         run.must_be_active()?;
-        if let Some(phase) = &self.phase {
-            run.must_be_in(phase)?;
-        }
-        let summary = self.summary.as_deref().unwrap_or_default();
-        let id = record(tx, &run, self.verdict, summary, holder(&actor), None)?;
+        let phase = self.phase.as_ref().unwrap_or(&run.phase);
+        must_be_open(tx, &run, phase)?;
+        let said = Said {
+            phase: phase.clone(),
+            verdict: self.verdict,
+            summary: self.summary.as_deref().unwrap_or_default().to_owned(),
+            agent: holder(&actor),
+            dispatch: None,
+        };
+        let id = record(tx, &run, said)?;
         let verdict = by_id(tx, id)?
             .ok_or_else(|| Error::internal(Impossible("a verdict vanished as it was recorded")))?;
         Ok(RecordedVerdict { verdict })
@@ -113,16 +119,20 @@ impl Query for ListVerdicts {
     }
 }
 
-/// Records a verdict on the phase that a run is in.
-pub(crate) fn record(
-    tx: &mut WriteTx<'_, '_>,
-    run: &Run,
-    verdict: Verdict,
-    summary: &str,
-    agent: Option<AgentId>,
-    dispatch: Option<DispatchId>,
-) -> Result<VerdictId, Error> {
-    let sql = "select count(*) from verdict where run_id = ?1";
+/// What somebody said of a phase.
+pub(crate) struct Said {
+    pub(crate) phase: Phase,
+    pub(crate) verdict: Verdict,
+    pub(crate) summary: String,
+    /// Nobody is the operator.
+    pub(crate) agent: Option<AgentId>,
+    /// The dispatch whose worker said so.
+    pub(crate) dispatch: Option<DispatchId>,
+}
+
+/// Records a verdict on a phase of a run.
+pub(crate) fn record(tx: &mut WriteTx<'_, '_>, run: &Run, said: Said) -> Result<VerdictId, Error> {
+    let sql = "select count(*) from verdict where run_id = ?1 and withdrawn_at is null";
     if tx.one(sql, params![run.id], Row::take::<i64>)? >= JUDGEMENTS_MAX {
         return Err(Error::LimitExceeded {
             what: "the number of verdicts on one run",
@@ -135,11 +145,11 @@ pub(crate) fn record(
         id,
         run: run.id,
         project: run.project_id,
-        phase: run.phase.clone(),
-        verdict,
-        summary: summary.to_owned(),
-        agent,
-        dispatch,
+        phase: said.phase,
+        verdict: said.verdict,
+        summary: said.summary,
+        agent: said.agent,
+        dispatch: said.dispatch,
     })?;
     Ok(id)
 }

@@ -212,7 +212,7 @@ both_engines! {
         assert_eq!(shop.team.kit.shell("select tokens from run").unwrap(), "25");
     }
 
-    // G4: a verdict counts for the phase it was made in, and for no later one
+    // G4: a verdict counts for the phase it was made in, also while the run rests, and for no later one
     fn a_verdict_counts_for_its_phase_only(engine) {
         let shop = Shop::new(engine);
         let blue = &shop.team.blue;
@@ -228,8 +228,23 @@ both_engines! {
             "completed": false, "gate": [], "note": null,
         }));
         shop.step(blue, "finish_dispatch", &late, &end).unwrap();
-        let verdicts = shop.team.kit.shell("select phase, verdict, dispatch_id from verdict").unwrap();
-        assert_eq!(verdicts, format!("planned|pass|{}", in_time.id));
+        let verdicts = shop.team.kit.shell("select phase, verdict, dispatch_id from verdict order by id").unwrap();
+        assert_eq!(verdicts, format!("planned|pass|{}\nplanned|pass|{}", in_time.id, resting.id));
+    }
+
+    // G4: another attempt at the work of an earlier phase says nothing about the present one
+    fn a_retry_stays_with_its_phase(engine) {
+        let shop = Shop::new(engine);
+        let blue = &shop.team.blue;
+        let run = shop.run(1, &json!({}));
+        let failed = shop.claimed(blue, &json!({ "run": run }));
+        shop.step(blue, "finish_dispatch", &failed, &json!({ "outcome": "failed" })).unwrap();
+        shop.happens("run_advanced", json!({
+            "id": run, "project": 1, "from": "planned", "to": "built", "position": 1,
+            "completed": false, "gate": [], "note": null,
+        }));
+        let again = shop.team.call(&shop.chief, "retry_dispatch", &json!({ "id": failed.id })).unwrap();
+        assert_eq!(again["dispatch"]["phase"], "planned");
     }
 
     // E5: making and giving up is for orchestrators; everything is in sight of its project alone

@@ -142,4 +142,38 @@ both_engines! {
         request["parent"] = json!(run);
         assert_eq!(code(team.call(&BOSS, "create_run", &request)), "limit_exceeded");
     }
+
+    // G6: what has ended is not opened again from below
+    fn a_child_of_an_ended_parent_stays_closed(engine) {
+        let team = Team::new(engine);
+        let (parent, children) = team.family();
+        team.advance(children[0]).unwrap();
+        team.advance(children[0]).unwrap();
+        team.steer("fail_run", children[1], &json!({})).unwrap();
+        team.steer("cancel_run", parent, &json!({})).unwrap();
+        let back = json!({ "to_phase": "plan", "reason": "r" });
+        for child in [children[0], children[1]] {
+            assert_eq!(code(team.steer("roll_back_run", child, &back)), "illegal_transition");
+        }
+        let again = team.steer("cancel_run", parent, &json!({})).unwrap();
+        assert_eq!(again["cancelled_runs"], json!([]), "repeating it changes nothing");
+    }
+
+    // S20: an agent reaches no other project through what is below its run
+    fn a_portfolio_reaches_no_other_project(engine) {
+        let team = Team::new(engine);
+        let chief = team.kit.agent_with("web", "Chief", &["orchestrate"]).1;
+        let mut request = free("parent");
+        request["children"] = json!([{ "goal": "the far secret", "project": "api" }]);
+        let created = team.call(&BOSS, "create_run", &request).unwrap();
+        let run = json!({ "run": created["run"]["id"] });
+        let told = team.call(&chief, "portfolio_status", &run).unwrap();
+        assert_eq!(told["children"][0]["goal"], "");
+        assert!(!told.to_string().contains("far secret"), "{told}");
+        assert_eq!(code(team.call(&chief, "cancel_run", &run)), "forbidden");
+        let whole = team.call(&BOSS, "portfolio_status", &run).unwrap();
+        assert_eq!(whole["children"][0]["goal"], "the far secret");
+        let cancelled = team.call(&BOSS, "cancel_run", &run).unwrap();
+        assert_eq!(cancelled["cancelled_runs"].as_array().unwrap().len(), 2);
+    }
 }

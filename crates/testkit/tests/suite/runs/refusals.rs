@@ -68,7 +68,7 @@ both_engines! {
         };
         let approve = |phase: &str| team.steer("approve", run, &json!({ "phase": phase }));
         assert_eq!(code(add("work")), "stale_phase");
-        assert_eq!(code(add("nowhere")), "stale_phase");
+        assert_eq!(code(add("nowhere")), "invalid");
         assert_eq!(code(approve("work")), "stale_phase");
         let verdict = json!({ "verdict": "pass", "phase": "work" });
         assert_eq!(code(team.steer("record_verdict", run, &verdict)), "stale_phase");

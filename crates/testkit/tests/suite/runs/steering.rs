@@ -215,4 +215,56 @@ both_engines! {
         assert_eq!(withdraw(&BOSS).unwrap()["artifact"], gone["artifact"], "twice is once");
         assert_eq!(code(team.advance(run)), "gate_refused");
     }
+
+    // a skipped phase can be given all its evidence, judgements too
+    fn a_skipped_phase_can_be_judged(engine) {
+        let team = Team::new(engine);
+        let run = team.run(&json!({
+            "goal": "g", "phases": ["a", "b", "c", "d"],
+            "gates": {
+                "a->b": [],
+                "b->c": [{ "check": "verdict_exists" }, { "check": "approval", "role": "operator" }],
+                "c->d": [],
+            },
+        }));
+        let of_b = json!({ "verdict": "pass", "phase": "b" });
+        assert_eq!(code(team.steer("record_verdict", run, &of_b)), "stale_phase");
+        team.steer("skip_phase", run, &json!({ "phase": "b", "reason": "r" })).unwrap();
+        assert_eq!(code(team.advance(run)), "gate_refused");
+        team.steer("record_verdict", run, &of_b).unwrap();
+        team.steer("approve", run, &json!({ "phase": "b" })).unwrap();
+        for away in ["c", "d"] {
+            assert_eq!(code(team.steer("approve", run, &json!({ "phase": away }))), "stale_phase", "{away}");
+        }
+        assert_eq!(team.advance(run).unwrap()["run"]["phase"], "c");
+    }
+
+    // G4: a budget that is enforced is not made soft by a gate that names it so
+    fn an_enforced_budget_stays_hard(engine) {
+        let team = Team::new(engine);
+        let run = team.run(&json!({
+            "goal": "g", "phases": ["a", "b"], "token_budget": 0, "budget_enforced": true,
+            "gates": { "a->b": [{ "check": "budget_not_exceeded", "tier": "soft" }] },
+        }));
+        let gate = team.steer("check_gate", run, &json!({})).unwrap();
+        let tiers: Vec<_> = gate["checks"].as_array().unwrap().iter().map(|check| check["rule"]["tier"].clone()).collect();
+        assert_eq!(tiers, [json!("soft"), json!("hard")]);
+    }
+
+    fn a_run_holds_as_many_leases_as_can_end_with_it(engine) {
+        let team = Team::new(engine);
+        let run = team.free_run();
+        let wide = json!({ "project": "web", "leases_per_agent": 5_000 });
+        team.call(&BOSS, "update_project", &wide).unwrap();
+        let reserve = |from: usize, count: usize| {
+            let paths: Vec<_> = (from..from + count).map(|n| format!("f{n}")).collect();
+            team.call(&team.blue, "reserve_files", &json!({ "paths": paths, "run": run }))
+        };
+        for part in 0..20 {
+            reserve(part * 50, 50).unwrap();
+        }
+        assert_eq!(code(reserve(1_000, 1)), "limit_exceeded");
+        let cancelled = team.steer("cancel_run", run, &json!({})).unwrap();
+        assert_eq!(cancelled["ended_leases"].as_array().unwrap().len(), 1_000);
+    }
 }
