@@ -1,7 +1,8 @@
 //! A long log in which everything happens.
 //!
 //! The golden scenario comes first and has every kind of event there is, new ones too. After it
-//! small teams come and go, each with its mail, its leases and its tokens, as many as are needed.
+//! small teams come and go, each with its mail, its leases, its tokens and its run, as many as are
+//! needed; at last a new epoch begins.
 
 use comity_kernel::Actor;
 use comity_kernel::log::Event;
@@ -15,7 +16,7 @@ use crate::{Kit, golden};
 const WORDS: [&str; 6] = ["plan", "it's", "été", "日本", "\"quoted\"", "# head"];
 
 /// Writes a log of at least so many events; panics unless every kind is among them.
-pub fn write(kit: &Kit, events_min: i64) {
+pub fn write(kit: &mut Kit, events_min: i64) {
     golden::scenario(kit);
     for number in 0.. {
         if kit.kernel().head().borrow().get() >= events_min {
@@ -23,6 +24,7 @@ pub fn write(kit: &Kit, events_min: i64) {
         }
         Team::new(kit, number).live();
     }
+    golden::new_epoch(kit);
     let kinds = kit.ask(Kinds).expect("the log").answer;
     for kind in Event::KINDS {
         assert!(kinds.iter().any(|found| found == kind), "no {kind}");
@@ -59,7 +61,63 @@ impl<'a> Team<'a> {
             self.write_letters(nth);
         }
         self.hold_leases();
+        self.work();
         self.leave();
+    }
+
+    /// A run with its evidence, and work that is done, given up and tried again.
+    fn work(&self) {
+        let operator = &Actor::OPERATOR;
+        let project = self.project.as_str();
+        let run = self.call(operator, "create_run", &json!({
+            "project": project, "goal": self.words(5), "phases": ["plan", "build", "done"],
+            "gates": { "plan->build": [{ "check": "artifact_exists", "phase": "plan" }], "build->done": [] },
+            "token_budget": 1_000, "children": [{ "goal": self.words(2) }],
+        }));
+        let (id, child) = (&run["run"]["id"], &run["children"][0]["id"]);
+        let make = json!({ "run": id, "agent_kind": "builder", "prompt": self.words(20), "deadline": "1h" });
+        let claim = json!({ "agent_kinds": ["builder"] });
+        let step = |claimed: &Value, name: &str, more: &[(&str, Value)]| {
+            let dispatch = &claimed["dispatch"];
+            let mut request = json!({ "id": dispatch["id"], "fence": dispatch["fence"] });
+            for (field, value) in more {
+                request[*field] = value.clone();
+            }
+            self.call(&self.bob, name, &request)
+        };
+        for outcome in ["completed", "failed"] {
+            self.call(operator, "create_dispatch", &make);
+            let claimed = self.call(&self.bob, "claim_dispatch", &claim);
+            step(
+                &claimed,
+                "report_dispatch",
+                &[("tokens", json!(7)), ("progress", json!("half"))],
+            );
+            let end = [
+                ("outcome", json!(outcome)),
+                ("verdict", json!("warn")),
+                ("result", json!([1, "é"])),
+            ];
+            let done = step(&claimed, "finish_dispatch", &end);
+            if outcome == "failed" {
+                self.call(
+                    operator,
+                    "retry_dispatch",
+                    &json!({ "id": done["dispatch"]["id"] }),
+                );
+            }
+        }
+        let artifact = json!({ "run": id, "phase": "plan", "kind": "plan", "path": "plan.md" });
+        self.call(&self.ann, "add_artifact", &artifact);
+        self.call(operator, "advance_run", &json!({ "run": id }));
+        let back = json!({ "run": id, "to_phase": "plan", "reason": self.words(2) });
+        self.call(operator, "roll_back_run", &back);
+        self.call(operator, "fail_run", &json!({ "run": child }));
+        self.call(
+            operator,
+            "cancel_run",
+            &json!({ "run": id, "reason": "enough" }),
+        );
     }
 
     fn call(&self, who: &Actor, operation: &str, request: &Value) -> Value {

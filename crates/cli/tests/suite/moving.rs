@@ -113,8 +113,8 @@ fn a_workspace_moves_to_postgresql_and_back() {
 /// A place whose log is long and has every kind of event.
 fn with_everything(events_min: i64) -> Place {
     let place = Place::new();
-    let kit = Kit::new(Engine::Sqlite);
-    bulk::write(&kit, events_min);
+    let mut kit = Kit::new(Engine::Sqlite);
+    bulk::write(&mut kit, events_min);
     let mut directory = std::fs::DirBuilder::new();
     directory.mode(0o700).create(place.data()).unwrap();
     let database = place.data().join("comity.db");
