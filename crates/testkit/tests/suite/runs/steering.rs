@@ -28,7 +28,7 @@ both_engines! {
         let run = team.run(&json!({
             "goal": "g", "phases": ["a", "b", "c", "d"],
             "gates": {
-                "a->b": [],
+                "a->b": [{ "check": "verdict_exists" }],
                 "b->c": [{ "check": "artifact_exists", "phase": "b" }],
                 "c->d": [],
             },
@@ -41,8 +41,11 @@ both_engines! {
         }
         let refused = team.advance(run).unwrap_err().to_json();
         assert_eq!(refused["to"], "c");
-        assert_eq!(refused["checks"][0]["step"], "b->c");
+        let steps: Vec<_> = refused["checks"].as_array().unwrap().iter().map(|check| &check["step"]).collect();
+        assert_eq!(steps, ["a->b", "b->c"], "every step it jumps");
         team.artifact(run, "b");
+        assert_eq!(code(team.advance(run)), "gate_refused", "the first step's gate counts, too");
+        team.steer("record_verdict", run, &json!({ "verdict": "pass" })).unwrap();
         assert_eq!(team.advance(run).unwrap()["run"]["phase"], "c");
         assert_eq!(team.status(run)["skipped"], json!({ "b": "r" }));
     }
