@@ -345,15 +345,20 @@ fn last_let_go(read: &mut impl Read, of: Awaited, since: Seq) -> Result<Seq, Sto
 /// An answer to come.
 type Coming<T> = Pin<Box<dyn Future<Output = Result<T, Error>> + Send>>;
 
+/// A question that may be asked again.
+pub(crate) type Ask<T> = Box<dyn Fn() -> Coming<T> + Send + Sync>;
+
 /// What a waiter needs of the kernel.
 pub(crate) struct Surroundings<T> {
+    /// Asks for the answer that the caller's key has already.
+    pub(crate) answered: Ask<Option<T>>,
     /// Tries the command once, unless something was let go since; whoever stops listening is not
     /// granted anything.
     pub(crate) attempt: Box<dyn Fn(Option<Mark>) -> Coming<T> + Send + Sync>,
     /// Tells whether what came of it is nothing yet.
     pub(crate) is_in_vain: fn(&T) -> bool,
     /// Asks whether anything is in the way.
-    pub(crate) look: Box<dyn Fn() -> Coming<Seen> + Send + Sync>,
+    pub(crate) look: Ask<Seen>,
     /// Asks what was let go last: as of when, and which event.
     pub(crate) last_let_go: Box<dyn Fn(LastLetGoQuery) -> Coming<(Seq, Seq)> + Send + Sync>,
     /// The log's end.
@@ -372,7 +377,12 @@ pub(crate) async fn wait_in<T>(
 ) -> Result<T, Error> {
     let end = Instant::now() + patience;
     let of = claim.awaits();
-    let mut place = line.join(actor, claim)?;
+    // Whoever was answered before needs no place, and whoever was not has come already.
+    let place = line.join(actor, claim);
+    if let Some(answer) = around.answer_given(end).await? {
+        return Ok(answer);
+    }
+    let mut place = place?;
     loop {
         let head = *around.head.borrow_and_update();
         let at = match line.last_let_go(of, head, &around.last_let_go).await {
@@ -417,6 +427,18 @@ impl Seen {
 }
 
 impl<T> Surroundings<T> {
+    /// Returns the answer that the caller's key has already; asks until then if all are busy.
+    async fn answer_given(&self, end: Instant) -> Result<Option<T>, Error> {
+        loop {
+            match (self.answered)().await {
+                Err(Error::Busy { .. }) if Instant::now() < end && !*self.ending.borrow() => {
+                    tokio::time::sleep(REST).await;
+                }
+                answered => return answered,
+            }
+        }
+    }
+
     /// Rests until something was let go since, or until then.
     async fn rest(&mut self, line: &Line, since: Mark, until: Instant) {
         loop {

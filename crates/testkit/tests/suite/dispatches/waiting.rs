@@ -1,10 +1,14 @@
 //! Waiting for work: woken by whatever makes some claimable, in turn, and only for who is still
 //! there (3.5).
 
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
-use comity_kernel::Reply;
+use comity_domain::Span;
+use comity_kernel::actor::IdempotencyKey;
 use comity_kernel::dispatch::claim::ClaimedDispatch;
+use comity_kernel::line::{Claim, Patient};
+use comity_kernel::{Caller, Reply};
 use comity_testkit::both_engines;
 
 use super::*;
@@ -18,6 +22,65 @@ fn wait_for(
     let command: ClaimDispatch = request(&wish);
     let kernel = shop.team.kit.kernel();
     kernel.execute_patiently(who.clone().into(), command)
+}
+
+/// A claim that counts how often its caller looks for work.
+#[derive(Clone, Serialize)]
+#[serde(transparent)]
+struct Counted {
+    claim: ClaimDispatch,
+    #[serde(skip)]
+    looks: Arc<AtomicUsize>,
+}
+
+impl Counted {
+    fn new(wish: &Value) -> Self {
+        let (claim, looks) = (request(wish), Arc::default());
+        Self { claim, looks }
+    }
+
+    fn looks(&self) -> usize {
+        self.looks.load(Ordering::SeqCst)
+    }
+}
+
+impl Command for Counted {
+    const NAME: &'static str = ClaimDispatch::NAME;
+    const WHO: &'static [Party] = ClaimDispatch::WHO;
+    type Answer = ClaimedDispatch;
+
+    fn decide(&self, tx: &mut WriteTx<'_, '_>) -> Result<ClaimedDispatch, Stop> {
+        self.claim.decide(tx)
+    }
+
+    fn is_kept(answer: &ClaimedDispatch) -> bool {
+        ClaimDispatch::is_kept(answer)
+    }
+}
+
+impl Patient for Counted {
+    type Look = <ClaimDispatch as Patient>::Look;
+
+    fn patience(&self) -> Option<Span> {
+        self.claim.patience()
+    }
+
+    fn claim(&self) -> Claim {
+        self.claim.claim()
+    }
+
+    fn look(&self) -> Self::Look {
+        self.looks.fetch_add(1, Ordering::SeqCst);
+        self.claim.look()
+    }
+
+    fn is_in_vain(answer: &ClaimedDispatch) -> bool {
+        ClaimDispatch::is_in_vain(answer)
+    }
+}
+
+fn with_key(who: &Actor) -> Caller {
+    Caller::from(who.clone()).with_key(IdempotencyKey::parse("k").unwrap())
 }
 
 /// Lets everything that is ready run.
@@ -156,8 +219,7 @@ both_engines! {
     // C2: one who waits with a key and is served finds the same answer again
     fn a_patient_claim_with_a_key_is_one_claim(engine) {
         let shop = Shop::new(engine);
-        let key = comity_kernel::actor::IdempotencyKey::parse("k").unwrap();
-        let caller = || comity_kernel::Caller::from(shop.team.blue.clone()).with_key(key.clone());
+        let caller = || with_key(&shop.team.blue);
         let wish = json!({ "agent_kinds": ["coder"], "wait": "60s" });
         let claim = || {
             let command: ClaimDispatch = request(&wish);
@@ -172,5 +234,22 @@ both_engines! {
         let again = claim();
         assert!(again.replayed);
         assert_eq!(again.answer, first.answer);
+    }
+
+    // C2 3.5: who lost the answer to its key has it again without waiting for other work
+    fn a_repeated_key_is_answered_before_anybody_waits(engine) {
+        let shop = Shop::new(engine);
+        let kernel = shop.team.kit.kernel();
+        shop.create(&json!({}));
+        let claim = Counted::new(&json!({ "agent_kinds": ["coder"], "wait": "10s" }));
+        let call = |claim: &Counted| soon(kernel.execute_patiently(with_key(&shop.team.blue), claim.clone()));
+        let first = call(&claim).unwrap();
+        assert_eq!((first.replayed, claim.looks()), (false, 1));
+        let again = call(&claim).unwrap();
+        assert_eq!((again.replayed, claim.looks()), (true, 1));
+        assert_eq!((again.answer, again.seq), (first.answer, first.seq));
+        let other = Counted::new(&json!({ "agent_kinds": ["tester"], "wait": "10s" }));
+        assert_eq!(call(&other).unwrap_err().code().word, "idempotency_mismatch");
+        assert_eq!(other.looks(), 0);
     }
 }
