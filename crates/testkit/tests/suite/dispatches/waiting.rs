@@ -6,10 +6,11 @@ use std::sync::{Arc, Mutex};
 
 use comity_domain::Span;
 use comity_kernel::actor::IdempotencyKey;
+use comity_kernel::ambient::{Clock, Reading};
 use comity_kernel::dispatch::claim::ClaimedDispatch;
 use comity_kernel::line::{Claim, Patient};
 use comity_kernel::{Caller, Reply};
-use comity_testkit::both_engines;
+use comity_testkit::{Kit, both_engines};
 
 use super::*;
 
@@ -76,6 +77,22 @@ impl Patient for Counted {
 
     fn is_in_vain(answer: &ClaimedDispatch) -> bool {
         ClaimDispatch::is_in_vain(answer)
+    }
+}
+
+/// A clock that counts the snapshots it is read for.
+struct SnapshotClock {
+    clock: Arc<dyn Clock>,
+    snapshots: AtomicUsize,
+}
+
+impl Clock for SnapshotClock {
+    fn read(&self, server_us: Option<i64>) -> Reading {
+        let thread = std::thread::current();
+        if thread.name().is_some_and(|name| name.starts_with("reader")) {
+            self.snapshots.fetch_add(1, Ordering::SeqCst);
+        }
+        self.clock.read(server_us)
     }
 }
 
@@ -251,5 +268,36 @@ both_engines! {
         let other = Counted::new(&json!({ "agent_kinds": ["tester"], "wait": "10s" }));
         assert_eq!(call(&other).unwrap_err().code().word, "idempotency_mismatch");
         assert_eq!(other.looks(), 0);
+    }
+
+    // 3.5: what makes no work claimable disturbs nobody who waits for work
+    fn other_events_wake_nobody(engine) {
+        let mut kit = Kit::new(engine);
+        let counter = Arc::new(SnapshotClock { clock: kit.clock.clone(), snapshots: AtomicUsize::new(0) });
+        kit.reopen(|options| options.ambient.clock = counter.clone()).unwrap();
+        let shop = Shop::of(Team::of(kit));
+        let claim = Counted::new(&json!({ "project": "web", "agent_kinds": ["coder"], "wait": "60s" }));
+        let before = counter.snapshots.load(Ordering::SeqCst);
+        // Each look is one snapshot; each other asks what has happened since the last.
+        let asked = || (counter.snapshots.load(Ordering::SeqCst) - before).saturating_sub(claim.looks());
+        let (quiet, claimed) = std::thread::scope(|scope| {
+            let kernel = shop.team.kit.kernel();
+            let waiting = scope.spawn(|| soon(kernel.execute_patiently(Actor::OPERATOR.into(), claim.clone())));
+            until(|| asked() == 1 && claim.looks() == 1);
+            // Whoever looks because of one asks about the next but one only after that.
+            for asks in 2..=6 {
+                let letter = json!({ "project": "web", "to": ["operator"], "subject": "s", "body": "b" });
+                let letter: comity_kernel::mail::SendMessage = request(&letter);
+                shop.team.kit.run(letter).unwrap();
+                until(|| asked() >= asks);
+            }
+            let quiet = (asked(), claim.looks());
+            let work: CreateDispatch = request(&wish(&json!({})));
+            shop.team.kit.run_as(shop.chief.clone(), work).unwrap();
+            (quiet, waiting.join().unwrap())
+        });
+        assert_eq!(quiet, (6, 1));
+        assert!(claimed.unwrap().answer.dispatch.is_some());
+        assert_eq!(claim.looks(), 2);
     }
 }
