@@ -27,7 +27,7 @@ use crate::params;
 use crate::presence::Urgency;
 use crate::query::Query;
 use crate::reservation::sweep::{Due, Sweep};
-use crate::store::job::{Audience, CommandJob, Job, QueryJob, Upkeep, UpkeepJob};
+use crate::store::job::{Answered, Audience, CommandJob, Job, QueryJob, Upkeep, UpkeepJob};
 use crate::store::queue::{Full, Queue};
 use crate::store::readers::{self, ReadQueue};
 use crate::store::writer::{Identity, Writer};
@@ -176,6 +176,7 @@ impl Kernel {
             let (looker, sight) = (Arc::clone(&reads), ambient.clone());
             let (asker, wish) = (caller.actor.clone(), command.clone());
             let around = Surroundings {
+                answered: answered(&reads, &ambient, &caller, &command),
                 attempt: Box::new(move |mark| {
                     let (caller, command) = (caller.clone(), command.clone());
                     let audience = Audience::Present { mark };
@@ -476,6 +477,25 @@ fn submit<C: Command>(
     let job = Box::new(CommandJob::new(caller, command, reply, audience));
     enqueue(queue, ambient, line, job);
     ticket
+}
+
+/// Makes the question whether a command was answered already, for a caller with a key.
+fn answered<C: Patient>(
+    reads: &Arc<ReadQueue>,
+    ambient: &Ambient,
+    caller: &Caller,
+    command: &C,
+) -> line::Ask<Option<Reply<C::Answer>>> {
+    let Some(key) = caller.key.clone() else {
+        return Box::new(|| Box::pin(async { Ok(None) }));
+    };
+    let (reads, ambient) = (Arc::clone(reads), ambient.clone());
+    let (actor, command) = (caller.actor.clone(), command.clone());
+    Box::new(move || {
+        let (key, command) = (key.clone(), command.clone());
+        let read = ask(&reads, &ambient, actor.clone(), Answered { key, command });
+        Box::pin(async move { Ok(read.await?.answer) })
+    })
 }
 
 fn enqueue(

@@ -132,13 +132,22 @@ pub(crate) enum Awaited {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Mark {
     of: Awaited,
-    at: Seq,
+    known: Known,
+}
+
+/// What was let go last, and as of when.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Known {
+    /// Up to here everything is known.
+    as_of: Seq,
+    /// The last event that let something go; it may be long ago.
+    let_go: Seq,
 }
 
 impl Mark {
     /// Tells whether more was let go since.
     pub(crate) fn is_passed(self, read: &mut impl Read) -> Result<bool, StoreError> {
-        Ok(last_let_go(read, self.of, self.at)? > self.at)
+        Ok(last_let_go(read, self.of, self.known.as_of)?.is_some())
     }
 }
 
@@ -160,8 +169,7 @@ pub(crate) struct Line {
     work: LastLetGo,
 }
 
-/// As of when, and which event.
-type LastLetGo = Arc<tokio::sync::Mutex<Option<(Seq, Seq)>>>;
+type LastLetGo = Arc<tokio::sync::Mutex<Option<Known>>>;
 
 #[derive(Default)]
 struct Places {
@@ -246,25 +254,27 @@ impl Line {
         of: Awaited,
         head: Seq,
         ask: impl FnOnce(LastLetGoQuery) -> Asked,
-    ) -> Result<Seq, Error>
+    ) -> Result<Known, Error>
     where
-        Asked: Future<Output = Result<(Seq, Seq), Error>>,
+        Asked: Future<Output = Result<(Seq, Option<Seq>), Error>>,
     {
         let mut known = match of {
             Awaited::Lease => self.leases.lock().await,
             Awaited::Work => self.work.lock().await,
         };
-        match *known {
-            Some((as_of, let_go)) if as_of >= head => Ok(let_go),
-            last => {
-                // Whoever comes first looks at what is there anyway.
-                let since = last.map_or(head, |(as_of, _)| as_of);
-                let (as_of, found) = ask(LastLetGoQuery { of, since }).await?;
-                let let_go = last.map_or(found, |(_, let_go)| let_go.max(found));
-                *known = Some((as_of, let_go));
-                Ok(let_go)
-            }
-        }
+        let last = match *known {
+            Some(last) if last.as_of >= head => return Ok(last),
+            // Whoever comes first looks at what is there anyway.
+            last => last.unwrap_or(Known {
+                as_of: head,
+                let_go: head,
+            }),
+        };
+        let since = last.as_of;
+        let (as_of, found) = ask(LastLetGoQuery { of, since }).await?;
+        // Other events let nothing go, and wake nobody.
+        let let_go = found.unwrap_or(last.let_go);
+        Ok(*known.insert(Known { as_of, let_go }))
     }
 
     fn lock(&self) -> MutexGuard<'_, Places> {
@@ -305,7 +315,7 @@ impl Taken {
     }
 }
 
-/// Asks for the number of the last event that let something go.
+/// Asks for the number of the last event since another that let something go.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LastLetGoQuery {
     of: Awaited,
@@ -315,25 +325,25 @@ pub(crate) struct LastLetGoQuery {
 impl Query for LastLetGoQuery {
     const NAME: &'static str = "last_let_go";
     const WHO: &'static [Party] = &[];
-    type Answer = Seq;
+    type Answer = Option<Seq>;
 
-    fn run(&self, _actor: &Actor, snapshot: &mut Snapshot<'_>) -> Result<Seq, Error> {
+    fn run(&self, _actor: &Actor, snapshot: &mut Snapshot<'_>) -> Result<Option<Seq>, Error> {
         Ok(last_let_go(snapshot, self.of, self.since)?)
     }
 }
 
-/// Returns the number of the last event that let something go; `since` if it was none after that.
-fn last_let_go(read: &mut impl Read, of: Awaited, since: Seq) -> Result<Seq, StoreError> {
+/// Returns the number of the last event after `since` that let something go, if there was one.
+fn last_let_go(read: &mut impl Read, of: Awaited, since: Seq) -> Result<Option<Seq>, StoreError> {
     match of {
         Awaited::Lease => read.one(
-            "select coalesce(max(ended_seq), 0) from reservation where ended_seq is not null",
-            &[],
+            "select max(ended_seq) from reservation where ended_seq > ?1",
+            params![since],
             Row::take,
         ),
         // Work is there when it is made, given back, freed by an end, or its run goes on.
         Awaited::Work => read.one(
-            "select coalesce(max(seq), cast(?1 as bigint)) from event
-             where seq > cast(?1 as bigint) and subject_type in ('dispatch', 'run')
+            "select max(seq) from event
+             where seq > ?1 and subject_type in ('dispatch', 'run')
                  and kind not in ('dispatch_claimed', 'dispatch_started', 'dispatch_extended',
                      'dispatch_reported')",
             params![since],
@@ -345,17 +355,22 @@ fn last_let_go(read: &mut impl Read, of: Awaited, since: Seq) -> Result<Seq, Sto
 /// An answer to come.
 type Coming<T> = Pin<Box<dyn Future<Output = Result<T, Error>> + Send>>;
 
+/// A question that may be asked again.
+pub(crate) type Ask<T> = Box<dyn Fn() -> Coming<T> + Send + Sync>;
+
 /// What a waiter needs of the kernel.
 pub(crate) struct Surroundings<T> {
+    /// Asks for the answer that the caller's key has already.
+    pub(crate) answered: Ask<Option<T>>,
     /// Tries the command once, unless something was let go since; whoever stops listening is not
     /// granted anything.
     pub(crate) attempt: Box<dyn Fn(Option<Mark>) -> Coming<T> + Send + Sync>,
     /// Tells whether what came of it is nothing yet.
     pub(crate) is_in_vain: fn(&T) -> bool,
     /// Asks whether anything is in the way.
-    pub(crate) look: Box<dyn Fn() -> Coming<Seen> + Send + Sync>,
-    /// Asks what was let go last: as of when, and which event.
-    pub(crate) last_let_go: Box<dyn Fn(LastLetGoQuery) -> Coming<(Seq, Seq)> + Send + Sync>,
+    pub(crate) look: Ask<Seen>,
+    /// Asks what was let go last: as of when, and which event, if one did.
+    pub(crate) last_let_go: Box<dyn Fn(LastLetGoQuery) -> Coming<(Seq, Option<Seq>)> + Send + Sync>,
     /// The log's end.
     pub(crate) head: watch::Receiver<Seq>,
     /// Turns true when nobody should wait any longer.
@@ -372,24 +387,30 @@ pub(crate) async fn wait_in<T>(
 ) -> Result<T, Error> {
     let end = Instant::now() + patience;
     let of = claim.awaits();
-    let mut place = line.join(actor, claim)?;
+    // Whoever was answered before needs no place, and whoever was not has come already.
+    let place = line.join(actor, claim);
+    if let Some(answer) = around.answer_given(end).await? {
+        return Ok(answer);
+    }
+    let mut place = place?;
     loop {
         let head = *around.head.borrow_and_update();
-        let at = match line.last_let_go(of, head, &around.last_let_go).await {
+        let known = match line.last_let_go(of, head, &around.last_let_go).await {
             Err(Error::Busy { .. }) if Instant::now() < end => {
                 tokio::time::sleep(REST).await;
                 continue;
             }
-            at => at?,
+            known => known?,
         };
-        place.turn(at).await;
+        let mark = Mark { of, known };
+        place.turn(known.let_go).await;
         let is_over = Instant::now() >= end || *around.ending.borrow();
         let wake = match (around.look)().await {
             Ok(seen @ Seen::Taken { .. }) if !is_over => seen.wake(end),
             Err(Error::Busy { .. }) if !is_over => Instant::now() + REST,
             // Nothing seems to be in the way, or there is no more time: it is tried, and what the
             // transaction says counts.
-            _ => match (around.attempt)(place.mark(Mark { of, at }, is_over)).await {
+            _ => match (around.attempt)(place.mark(mark, is_over)).await {
                 Err(Error::ReservationConflict { conflicts }) if !is_over => {
                     Seen::taken_by(&conflicts).wake(end)
                 }
@@ -398,8 +419,8 @@ pub(crate) async fn wait_in<T>(
                 tried => return tried,
             },
         };
-        place.note(at, wake);
-        around.rest(&line, Mark { of, at }, wake.min(end)).await;
+        place.note(known.let_go, wake);
+        around.rest(&line, mark, wake.min(end)).await;
     }
 }
 
@@ -417,6 +438,18 @@ impl Seen {
 }
 
 impl<T> Surroundings<T> {
+    /// Returns the answer that the caller's key has already; asks until then if all are busy.
+    async fn answer_given(&self, end: Instant) -> Result<Option<T>, Error> {
+        loop {
+            match (self.answered)().await {
+                Err(Error::Busy { .. }) if Instant::now() < end && !*self.ending.borrow() => {
+                    tokio::time::sleep(REST).await;
+                }
+                answered => return answered,
+            }
+        }
+    }
+
     /// Rests until something was let go since, or until then.
     async fn rest(&mut self, line: &Line, since: Mark, until: Instant) {
         loop {
@@ -429,7 +462,7 @@ impl<T> Surroundings<T> {
                     tokio::time::sleep(LOOK_EVERY).await;
                     let head = *self.head.borrow_and_update();
                     match line.last_let_go(since.of, head, &self.last_let_go).await {
-                        Ok(at) if at <= since.at => {}
+                        Ok(now) if now.let_go <= since.known.let_go => {}
                         _ => return,
                     }
                 }

@@ -7,7 +7,7 @@ use sha2::{Digest, Sha256};
 use tokio::sync::oneshot;
 
 use super::{Row, Rows, StoreError};
-use crate::actor::{Actor, Caller};
+use crate::actor::{Actor, Caller, IdempotencyKey, Party};
 use crate::ambient::Ambient;
 use crate::command::{Command, Stop};
 use crate::error::Error;
@@ -105,14 +105,7 @@ impl<C: Command> CommandJob<C> {
         actor.must_be_one_of(C::NAME, C::WHO)?;
         hear(&actor, tx.presence());
         if let Some(first) = first {
-            if first.request_sha256 != request_sha256 {
-                return Err(Error::IdempotencyMismatch { operation: C::NAME }.into());
-            }
-            return Ok(Reply {
-                answer: serde_json::from_str(&first.answer)?,
-                seq: Seq::new(first.seq),
-                replayed: true,
-            });
+            return Ok(first.replay::<C>(&request_sha256)?);
         }
         let mut tx = WriteTx::new(batch, &actor, self.caller.correlation.as_ref());
         let answer = self.command.decide(&mut tx)?;
@@ -198,6 +191,46 @@ struct First {
     request_sha256: Vec<u8>,
     answer: String,
     seq: i64,
+}
+
+impl First {
+    /// Answers again, unless it was the answer to another request.
+    fn replay<C: Command>(&self, request_sha256: &[u8; 32]) -> Result<Reply<C::Answer>, Error> {
+        if self.request_sha256 != request_sha256 {
+            return Err(Error::IdempotencyMismatch { operation: C::NAME });
+        }
+        Ok(Reply {
+            answer: serde_json::from_str(&self.answer)?,
+            seq: Seq::new(self.seq),
+            replayed: true,
+        })
+    }
+}
+
+/// Asks whether a command was answered already under its caller's key.
+pub(crate) struct Answered<C> {
+    pub(crate) key: IdempotencyKey,
+    pub(crate) command: C,
+}
+
+impl<C: Command> Query for Answered<C> {
+    const NAME: &'static str = C::NAME;
+    const WHO: &'static [Party] = C::WHO;
+    type Answer = Option<Reply<C::Answer>>;
+
+    fn run(&self, actor: &Actor, snapshot: &mut Snapshot<'_>) -> Result<Self::Answer, Error> {
+        let oldest = snapshot.now().lease.micros() - IDEMPOTENCY_KEEP_US;
+        let first = snapshot.row(
+            "select request_sha256, answer, seq from idempotency
+             where credential = ?1 and operation = ?2 and key = ?3 and lease_us > ?4",
+            params![&actor.credential().to_string(), C::NAME, &*self.key, oldest,],
+            first_answer,
+        )?;
+        let Some(first) = first.flatten() else {
+            return Ok(None);
+        };
+        first.replay::<C>(&hash_of(&self.command)?).map(Some)
+    }
 }
 
 /// Checks the credential inside the transaction and looks for a first answer: one statement.

@@ -1,11 +1,16 @@
 //! Waiting for work: woken by whatever makes some claimable, in turn, and only for who is still
 //! there (3.5).
 
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
-use comity_kernel::Reply;
+use comity_domain::Span;
+use comity_kernel::actor::IdempotencyKey;
+use comity_kernel::ambient::{Clock, Reading};
 use comity_kernel::dispatch::claim::ClaimedDispatch;
-use comity_testkit::both_engines;
+use comity_kernel::line::{Claim, Patient};
+use comity_kernel::{Caller, Reply};
+use comity_testkit::{Kit, both_engines};
 
 use super::*;
 
@@ -18,6 +23,81 @@ fn wait_for(
     let command: ClaimDispatch = request(&wish);
     let kernel = shop.team.kit.kernel();
     kernel.execute_patiently(who.clone().into(), command)
+}
+
+/// A claim that counts how often its caller looks for work.
+#[derive(Clone, Serialize)]
+#[serde(transparent)]
+struct Counted {
+    claim: ClaimDispatch,
+    #[serde(skip)]
+    looks: Arc<AtomicUsize>,
+}
+
+impl Counted {
+    fn new(wish: &Value) -> Self {
+        let (claim, looks) = (request(wish), Arc::default());
+        Self { claim, looks }
+    }
+
+    fn looks(&self) -> usize {
+        self.looks.load(Ordering::SeqCst)
+    }
+}
+
+impl Command for Counted {
+    const NAME: &'static str = ClaimDispatch::NAME;
+    const WHO: &'static [Party] = ClaimDispatch::WHO;
+    type Answer = ClaimedDispatch;
+
+    fn decide(&self, tx: &mut WriteTx<'_, '_>) -> Result<ClaimedDispatch, Stop> {
+        self.claim.decide(tx)
+    }
+
+    fn is_kept(answer: &ClaimedDispatch) -> bool {
+        ClaimDispatch::is_kept(answer)
+    }
+}
+
+impl Patient for Counted {
+    type Look = <ClaimDispatch as Patient>::Look;
+
+    fn patience(&self) -> Option<Span> {
+        self.claim.patience()
+    }
+
+    fn claim(&self) -> Claim {
+        self.claim.claim()
+    }
+
+    fn look(&self) -> Self::Look {
+        self.looks.fetch_add(1, Ordering::SeqCst);
+        self.claim.look()
+    }
+
+    fn is_in_vain(answer: &ClaimedDispatch) -> bool {
+        ClaimDispatch::is_in_vain(answer)
+    }
+}
+
+/// A clock that counts the snapshots it is read for.
+struct SnapshotClock {
+    clock: Arc<dyn Clock>,
+    snapshots: AtomicUsize,
+}
+
+impl Clock for SnapshotClock {
+    fn read(&self, server_us: Option<i64>) -> Reading {
+        let thread = std::thread::current();
+        if thread.name().is_some_and(|name| name.starts_with("reader")) {
+            self.snapshots.fetch_add(1, Ordering::SeqCst);
+        }
+        self.clock.read(server_us)
+    }
+}
+
+fn with_key(who: &Actor) -> Caller {
+    Caller::from(who.clone()).with_key(IdempotencyKey::parse("k").unwrap())
 }
 
 /// Lets everything that is ready run.
@@ -156,8 +236,7 @@ both_engines! {
     // C2: one who waits with a key and is served finds the same answer again
     fn a_patient_claim_with_a_key_is_one_claim(engine) {
         let shop = Shop::new(engine);
-        let key = comity_kernel::actor::IdempotencyKey::parse("k").unwrap();
-        let caller = || comity_kernel::Caller::from(shop.team.blue.clone()).with_key(key.clone());
+        let caller = || with_key(&shop.team.blue);
         let wish = json!({ "agent_kinds": ["coder"], "wait": "60s" });
         let claim = || {
             let command: ClaimDispatch = request(&wish);
@@ -172,5 +251,53 @@ both_engines! {
         let again = claim();
         assert!(again.replayed);
         assert_eq!(again.answer, first.answer);
+    }
+
+    // C2 3.5: who lost the answer to its key has it again without waiting for other work
+    fn a_repeated_key_is_answered_before_anybody_waits(engine) {
+        let shop = Shop::new(engine);
+        let kernel = shop.team.kit.kernel();
+        shop.create(&json!({}));
+        let claim = Counted::new(&json!({ "agent_kinds": ["coder"], "wait": "10s" }));
+        let call = |claim: &Counted| soon(kernel.execute_patiently(with_key(&shop.team.blue), claim.clone()));
+        let first = call(&claim).unwrap();
+        assert_eq!((first.replayed, claim.looks()), (false, 1));
+        let again = call(&claim).unwrap();
+        assert_eq!((again.replayed, claim.looks()), (true, 1));
+        assert_eq!((again.answer, again.seq), (first.answer, first.seq));
+        let other = Counted::new(&json!({ "agent_kinds": ["tester"], "wait": "10s" }));
+        assert_eq!(call(&other).unwrap_err().code().word, "idempotency_mismatch");
+        assert_eq!(other.looks(), 0);
+    }
+
+    // 3.5: what makes no work claimable disturbs nobody who waits for work
+    fn other_events_wake_nobody(engine) {
+        let mut kit = Kit::new(engine);
+        let counter = Arc::new(SnapshotClock { clock: kit.clock.clone(), snapshots: AtomicUsize::new(0) });
+        kit.reopen(|options| options.ambient.clock = counter.clone()).unwrap();
+        let shop = Shop::of(Team::of(kit));
+        let claim = Counted::new(&json!({ "project": "web", "agent_kinds": ["coder"], "wait": "60s" }));
+        let before = counter.snapshots.load(Ordering::SeqCst);
+        // Each look is one snapshot; each other asks what has happened since the last.
+        let asked = || (counter.snapshots.load(Ordering::SeqCst) - before).saturating_sub(claim.looks());
+        let (quiet, claimed) = std::thread::scope(|scope| {
+            let kernel = shop.team.kit.kernel();
+            let waiting = scope.spawn(|| soon(kernel.execute_patiently(Actor::OPERATOR.into(), claim.clone())));
+            until(|| asked() == 1 && claim.looks() == 1);
+            // Whoever looks because of one asks about the next but one only after that.
+            for asks in 2..=6 {
+                let letter = json!({ "project": "web", "to": ["operator"], "subject": "s", "body": "b" });
+                let letter: comity_kernel::mail::SendMessage = request(&letter);
+                shop.team.kit.run(letter).unwrap();
+                until(|| asked() >= asks);
+            }
+            let quiet = (asked(), claim.looks());
+            let work: CreateDispatch = request(&wish(&json!({})));
+            shop.team.kit.run_as(shop.chief.clone(), work).unwrap();
+            (quiet, waiting.join().unwrap())
+        });
+        assert_eq!(quiet, (6, 1));
+        assert!(claimed.unwrap().answer.dispatch.is_some());
+        assert_eq!(claim.looks(), 2);
     }
 }

@@ -3,6 +3,8 @@
 
 use std::sync::{Arc, Mutex};
 
+use comity_kernel::Caller;
+use comity_kernel::actor::IdempotencyKey;
 use comity_kernel::reservation::reserve::ReservedFiles;
 use comity_testkit::{Kit, both_engines};
 
@@ -20,6 +22,10 @@ fn wait_for(
 ) -> impl Future<Output = Result<Reply<ReservedFiles>, Error>> + Send + use<> {
     kit.kernel()
         .execute_patiently(actor.clone().into(), command)
+}
+
+fn with_key(actor: &Actor) -> Caller {
+    Caller::from(actor.clone()).with_key(IdempotencyKey::parse("k").unwrap())
 }
 
 /// Lets everything that is ready run.
@@ -156,5 +162,42 @@ both_engines! {
             assert_eq!(word(&files.await.unwrap()), "reservation_conflict");
             assert_eq!(word(&port.await.unwrap()), "reservation_conflict");
         });
+    }
+
+    // C2 3.5: who lost the answer to its key has it again, whoever holds the files by now
+    fn a_repeated_key_is_answered_before_anybody_waits(engine) {
+        let kit = Kit::new(engine);
+        let [blue, red] = town(&kit);
+        let call = || soon(kit.kernel().execute_patiently(with_key(&blue), patient("a", "60s")));
+        let first = call().unwrap();
+        kit.run_as(blue.clone(), release(first.answer.reservations[0].id.get())).unwrap();
+        held(&kit, &red, reserve("a", 3_600));
+        let started = Instant::now();
+        let again = call().unwrap();
+        assert!(again.replayed);
+        assert_eq!(again.answer, first.answer);
+        assert!(started.elapsed() < PATIENCE / 2, "it waited");
+    }
+
+    // 3.5: who has a key that was never answered keeps the place it came to
+    fn a_key_costs_nobody_its_place(engine) {
+        let kit = Kit::new(engine);
+        let [blue, red, green] = town(&kit);
+        let lease = held(&kit, &blue, reserve("a", 60));
+        let first = soon(async {
+            let keyed = kit.kernel().execute_patiently(with_key(&red), patient("a", "60s"));
+            let keyed = tokio::spawn(keyed);
+            tokio::task::yield_now().await;
+            let other = tokio::spawn(wait_for(&kit, &green, patient("a", "60s")));
+            tokio::task::yield_now().await;
+            kit.kernel().execute(blue.into(), release(lease.id.get())).await.unwrap();
+            let first = keyed.await.unwrap().unwrap();
+            let id = first.answer.reservations[0].id.get();
+            assert!(!other.is_finished());
+            kit.kernel().execute(red.into(), release(id)).await.unwrap();
+            other.await.unwrap().unwrap();
+            first
+        });
+        assert_eq!(first.answer.reservations[0].held_by, "Agent1");
     }
 }
