@@ -7,7 +7,7 @@ use comity_domain::{Outcome, Seq};
 use comity_kernel::dispatch::{Dispatch, FinishDispatch, ReportDispatch};
 use serde_json::{Value, json};
 
-use super::desk::{Pace, code, random_word};
+use super::desk::{Pace, random_word};
 use super::folder::Files;
 use super::hold::{Hold, Lost};
 use super::keeper::{Cause, Order, Word};
@@ -255,9 +255,11 @@ fn report_tokens(
         fence: Some(hold.fence),
         expected_revision: None,
     };
-    refusal(hold.insist_or(|desk, key| desk.command(Pace::Hurried, key, &report))?)
+    let reported = hold.insist_or(|desk, key| desk.command(Pace::Hurried, key, &report))?;
+    Ok(reported.err())
 }
 
+/// Reports the end; returns why that is refused, if it is.
 fn finish(hold: &Hold<'_>, report: &Report) -> Result<Option<String>, Lost> {
     let finish = FinishDispatch {
         id: hold.id,
@@ -268,16 +270,6 @@ fn finish(hold: &Hold<'_>, report: &Report) -> Result<Option<String>, Lost> {
         fence: Some(hold.fence),
         expected_revision: None,
     };
-    refusal(hold.insist_or(|desk, key| desk.command(Pace::Hurried, key, &finish))?)
-}
-
-/// Returns what is wrong with a request; any other refusal means that the claim is lost.
-fn refusal<T>(answer: Result<T, crate::failure::Failure>) -> Result<Option<String>, Lost> {
-    match answer {
-        Ok(_) => Ok(None),
-        Err(failure) if matches!(code(&failure), "invalid" | "too_large" | "not_json") => {
-            Ok(Some(failure.message().to_owned()))
-        }
-        Err(failure) => Err(Lost(failure.message().to_owned())),
-    }
+    let finished = hold.insist_or(|desk, key| desk.command(Pace::Hurried, key, &finish))?;
+    Ok(finished.err())
 }

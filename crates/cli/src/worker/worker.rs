@@ -199,7 +199,7 @@ impl Worker {
         // Another agent's claim is that agent's to report, as long as it holds.
         let found = self.desk.query(&GetDispatch { id });
         let is_over = found.map_or_else(
-            |failure| !is_passing(&failure),
+            |missed| missed.is_lost(),
             |found| {
                 let found = found.dispatch;
                 found.fence != Some(fence) || found.claim_remaining_ms.is_none_or(|left| left == 0)

@@ -1,5 +1,12 @@
 //! The ends of commands below workers: whatever happens, nothing of them outlives their claim.
 
+use std::cell::RefCell;
+use std::fs::File;
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::Path;
+use std::process::Command;
+
+use rustix::fs::OFlags;
 use rustix::process::Signal;
 use serde_json::json;
 
@@ -274,4 +281,53 @@ fn a_report_waits_for_the_server() {
     assert_eq!(shop.state(id), "completed");
     again.kill().unwrap();
     again.wait().unwrap();
+}
+
+/// Puts a pipe in the place of a file, which tells when the file is read.
+fn put_pipe(shop: &Shop<'_>, path: &Path) {
+    let pipe = shop.file("pipe");
+    let made = Command::new("mkfifo").arg(&pipe).status().unwrap();
+    assert!(made.success());
+    std::fs::rename(&pipe, path).unwrap();
+}
+
+/// Waits until somebody reads a pipe; that one waits until what is returned is dropped.
+fn when_read(path: &Path) -> File {
+    let flags = i32::try_from(OFlags::NONBLOCK.bits()).unwrap();
+    let open = || File::options().write(true).custom_flags(flags).open(path);
+    let found = RefCell::new(None);
+    until(|| {
+        *found.borrow_mut() = open().ok();
+        found.borrow().is_some()
+    });
+    found.into_inner().unwrap()
+}
+
+// What is wrong with this machine's files says nothing about a claim, whatever its word
+#[test]
+fn what_goes_wrong_here_loses_no_claim() {
+    let post = Post::embedded();
+    let shop = Shop::new(&post);
+    let id = shop.hand_out(&json!({}));
+    let script = "echo > ready; while [ ! -e go ]; do sleep 0.05; done";
+    let worker = shop.start("--as Blue", script);
+    until(|| shop.file("ready").exists());
+    let agents = shop.place().data().join("agents");
+    let project = std::fs::read_dir(agents).unwrap().next().unwrap().unwrap();
+    let (token, away) = (project.path().join("Blue.token"), shop.file("away"));
+    let settings = shop.place().data().join("comity.toml");
+    put_pipe(&shop, &settings);
+    std::fs::write(shop.file("go"), "").unwrap();
+    let first = when_read(&settings);
+    std::fs::rename(&token, &away).unwrap();
+    put_pipe(&shop, &settings);
+    drop(first);
+    // It found no token, which is `not_found`, and tries again.
+    let second = when_read(&settings);
+    std::fs::rename(&away, &token).unwrap();
+    std::fs::remove_file(&settings).unwrap();
+    drop(second);
+    let done = worker.finish();
+    assert_eq!(done.status.code(), Some(0), "{done:?}");
+    assert_eq!(shop.state(id), "completed");
 }
