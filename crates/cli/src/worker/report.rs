@@ -57,6 +57,14 @@ impl Report {
         }
     }
 
+    /// Adds something to what is said.
+    pub(super) fn note(&mut self, note: &str) {
+        self.summary = match self.summary.as_str() {
+            "" => note.to_owned(),
+            said => format!("{said} ({note})"),
+        };
+    }
+
     fn completed(told: Told) -> Self {
         Self {
             outcome: Outcome::Completed,

@@ -4,7 +4,7 @@ use std::io;
 use std::time::Duration;
 
 use comity_domain::{Outcome, Seq};
-use comity_kernel::dispatch::{Dispatch, FinishDispatch, ReportDispatch};
+use comity_kernel::dispatch::{Dispatch, FinishDispatch, GetDispatch, ReportDispatch};
 use serde_json::{Value, json};
 
 use super::desk::{Pace, random_word};
@@ -220,11 +220,12 @@ fn environment(
     ]
 }
 
-/// Reports, first the tokens and then the end; what is refused as a report is reported as that.
+/// Reports, first the tokens and then the end; what is refused as a report is reported as that. A
+/// count that is refused is only noted: it says nothing about the work.
 fn settle(hold: &Hold<'_>, dispatch: &Dispatch, report: Report) -> Result<Settled, Lost> {
     let mut report = report;
     if let Some(refused) = report_tokens(hold, dispatch, report.tokens)? {
-        report = Report::failed(format!("its tokens were refused: {refused}"));
+        report.note(&format!("its tokens are not counted: {refused}"));
     }
     match finish(hold, &report)? {
         None => Ok(Settled::Reported(report.outcome, report.summary)),
@@ -238,7 +239,8 @@ fn settle(hold: &Hold<'_>, dispatch: &Dispatch, report: Report) -> Result<Settle
     }
 }
 
-/// Reports what was used beside what earlier claims used; returns why that is refused, if it is.
+/// Reports what was used beside what earlier claims used, unless the command itself has reported as
+/// much; returns why that is refused, if it is.
 fn report_tokens(
     hold: &Hold<'_>,
     dispatch: &Dispatch,
@@ -248,15 +250,20 @@ fn report_tokens(
         return Ok(None);
     };
     let tokens = i64::try_from(tokens).unwrap_or(i64::MAX);
+    let tokens = dispatch.tokens.saturating_add(tokens);
     let report = ReportDispatch {
         id: hold.id,
-        tokens: Some(dispatch.tokens.saturating_add(tokens)),
+        tokens: Some(tokens),
         progress: None,
         fence: Some(hold.fence),
         expected_revision: None,
     };
     let reported = hold.insist_or(|desk, key| desk.command(Pace::Hurried, key, &report))?;
-    Ok(reported.err())
+    let Err(refused) = reported else {
+        return Ok(None);
+    };
+    let found = hold.insist(|desk, _| desk.query(&GetDispatch { id: hold.id }))?;
+    Ok((found.dispatch.tokens < tokens).then_some(refused))
 }
 
 /// Reports the end; returns why that is refused, if it is.
