@@ -114,7 +114,7 @@ impl Exec {
         Ok(Worker {
             desk,
             folder,
-            keepers: Keepers::default(),
+            keepers: Keepers::new(),
             stop: Stop::default(),
             shown: Progress::new(Form::of(context.globals)),
             command: self.command.clone(),

@@ -81,17 +81,18 @@ fn below_some(roots: &[i32]) -> Vec<Process> {
     }
 }
 
-/// Returns the children of this process that run, but for the known ones, and everything below
-/// them: what a keeper left when it died.
-pub(super) fn strays(known: &[u32]) -> Vec<Process> {
-    let own = i32::try_from(std::process::id()).unwrap_or(0);
-    let is_known = |pid: i32| u32::try_from(pid).is_ok_and(|pid| known.contains(&pid));
+/// Returns everything below this process that runs.
+pub(super) fn below_this() -> Vec<Process> {
+    below(own())
+}
+
+/// Returns the children of this process that run, but for some, and everything below them.
+pub(super) fn children_but(is_spared: impl Fn(Process) -> bool) -> Vec<Process> {
+    let own = own();
     let children = all().into_iter().filter(|seen| seen.parent == own);
-    let strays: Vec<_> = children
-        .filter(|seen| !is_known(seen.process.pid))
-        .collect();
-    let roots: Vec<_> = strays.iter().map(|seen| seen.process.pid).collect();
-    let alive = strays.iter().filter(|seen| !seen.is_dead);
+    let others: Vec<_> = children.filter(|seen| !is_spared(seen.process)).collect();
+    let roots: Vec<_> = others.iter().map(|seen| seen.process.pid).collect();
+    let alive = others.iter().filter(|seen| !seen.is_dead);
     let mut found: Vec<_> = alive.map(|seen| seen.process).collect();
     found.extend(below_some(&roots));
     found
@@ -99,7 +100,7 @@ pub(super) fn strays(known: &[u32]) -> Vec<Process> {
 
 /// Returns everything that was started with a nonce and runs, but for this process.
 pub(super) fn with_nonce(nonce: &str) -> Vec<Process> {
-    let own = i32::try_from(std::process::id()).unwrap_or(0);
+    let own = own();
     let wanted = format!("{NONCE}={nonce}");
     let has = |seen: &Seen| {
         let path = format!("/proc/{}/environ", seen.process.pid);
@@ -138,6 +139,10 @@ pub(super) fn terminate(found: &[Process]) {
         process.send(Signal::TERM);
         process.send(Signal::CONT);
     }
+}
+
+fn own() -> i32 {
+    i32::try_from(std::process::id()).unwrap_or(0)
 }
 
 fn all() -> Vec<Seen> {

@@ -74,6 +74,13 @@ struct Ran {
     broken: Option<String>,
 }
 
+/// What became of a command and of its claim.
+struct Tended {
+    /// The keeper's last word; one that died, or said nothing in time, has none.
+    last: Option<Word>,
+    lost: Option<Lost>,
+}
+
 impl Worker {
     /// Does what was claimed, and reports it.
     pub(super) fn work(&self, dispatch: &Dispatch, fence: Seq) -> Done {
@@ -108,13 +115,14 @@ impl Worker {
             kept.tell(Order::Terminate);
         }
         let tended = self.tend(hold, &kept);
-        let capture = self
-            .keepers
-            .bury(kept, tended.as_ref().ok().and_then(Option::as_ref));
+        let capture = self.keepers.bury(kept, tended.last.as_ref());
         record.remove();
         self.shown.forget(hold.id);
         capture.settle(LAST_OUTPUT);
-        match tended? {
+        if let Some(lost) = tended.lost {
+            return Err(lost);
+        }
+        match tended.last {
             Some(Word::Ended(end)) if end.cause == Cause::Lost => {
                 Err(Lost("its claim was over, and it was ended".to_owned()))
             }
@@ -168,24 +176,26 @@ impl Worker {
     }
 
     /// Keeps the claim until the keeper has its last word; a lost claim ends the command at once.
-    fn tend(&self, hold: &mut Hold<'_>, kept: &Kept) -> Result<Option<Word>, Lost> {
+    fn tend(&self, hold: &mut Hold<'_>, kept: &Kept) -> Tended {
+        let ended = |last| Tended { last, lost: None };
         loop {
             if let Ok(word) = kept.listen(hold.patience()) {
-                return Ok(word);
+                return ended(word);
             }
             let progress = kept.capture.last_line();
             self.shown.show(hold.id, &progress);
             if let Some(deadline) = hold.deadline.filter(|deadline| deadline.left() < CLOSE) {
                 // From here on the keeper has the time, and the claim is the deadline's.
                 let over = deadline.after(self.grace).after(KEEPER_LATE);
-                return Ok(kept.listen(over.left()).unwrap_or(None));
+                return ended(kept.listen(over.left()).unwrap_or(None));
             }
             let known = hold.until;
             if let Err(lost) = hold.keep(&progress) {
                 kept.tell(Order::Kill);
                 // Either it says that nothing is left, or it is buried with what is.
-                let _ = kept.listen(KEEPER_LATE);
-                return Err(lost);
+                let last = kept.listen(KEEPER_LATE).unwrap_or(None);
+                let lost = Some(lost);
+                return Tended { last, lost };
             }
             if hold.until != known {
                 kept.tell(Order::Until(hold.until));

@@ -4,12 +4,13 @@ use std::cell::RefCell;
 use std::fs::File;
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
-use std::process::Command;
+use std::process::{Child, Command, Stdio};
 
 use rustix::fs::OFlags;
 use rustix::process::Signal;
 use serde_json::json;
 
+use crate::place::COMITY;
 use crate::post::Post;
 use crate::shop::{Shop, is_alive, parent_of, said, send, until};
 
@@ -330,4 +331,45 @@ fn what_goes_wrong_here_loses_no_claim() {
     let done = worker.finish();
     assert_eq!(done.status.code(), Some(0), "{done:?}");
     assert_eq!(shop.state(id), "completed");
+}
+
+/// Starts a worker in the place of a shell that has started something else before.
+fn beside_another(shop: &Shop<'_>, script: &str) -> (Child, i32) {
+    let _ = std::fs::remove_file(shop.file("beside"));
+    let before = "sleep 600 > /dev/null 2>&1 & echo $! > new; mv new beside; exec \"$@\"";
+    let worker = Command::new("sh")
+        .args(["-c", before, "sh", COMITY, "--data"])
+        .arg(shop.place().data())
+        .args(["--json", "dispatch", "exec", "--kind", "coder"])
+        .args(["--as", "Blue", "--", "sh", "-c", script])
+        .current_dir(shop.place().path())
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let beside = shop.pids_in("beside");
+    (worker, beside[0])
+}
+
+// What is not the worker's is left alone, whether a claim is lost or a keeper dies
+#[test]
+fn what_ran_before_the_worker_runs_on() {
+    let post = Post::embedded();
+    let shop = Shop::new(&post);
+    for is_cancelled in [true, false] {
+        let id = shop.hand_out(&json!({}));
+        let _ = std::fs::remove_file(shop.file("pids"));
+        let (worker, beside) = beside_another(&shop, STUBBORN);
+        let pids = shop.pids_in("pids");
+        if is_cancelled {
+            shop.cancel(id);
+        } else {
+            send(parent_of(pids[0]), Signal::KILL);
+        }
+        let done = worker.wait_with_output().unwrap();
+        assert!(all_gone(&pids), "{done:?}");
+        assert!(is_alive(beside), "{is_cancelled}: {done:?}");
+        send(beside, Signal::KILL);
+    }
 }
