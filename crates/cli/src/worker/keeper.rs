@@ -23,9 +23,11 @@ use clap::Args;
 use comity_kernel::Error;
 use rustix::process::{WaitOptions, WaitStatus, getpid, set_child_subreaper, setsid, wait};
 use serde::{Deserialize, Serialize};
+use tokio::signal::unix::{SignalKind, signal};
 
 use super::clock::Moment;
 use super::tree;
+use crate::door::runtime;
 use crate::failure::Failure;
 use crate::output;
 
@@ -124,6 +126,7 @@ struct Keeper {
 impl Keep {
     /// Keeps the command, and tells what became of it.
     pub(crate) fn run(&self) -> Result<(), Failure> {
+        be_deaf()?;
         // Away from the worker's terminal, whose signals are the worker's to handle.
         let apart = setsid().map(|_| ());
         apart
@@ -237,6 +240,33 @@ impl Keeper {
             signal: self.status.and_then(WaitStatus::terminating_signal),
         }
     }
+}
+
+/// Lets the signals that end others pass: a keeper goes by its orders, and the command must have its
+/// grace even if everything is told to end at once.
+///
+/// They are heard and not ignored, because the command would inherit that; what is ignored already
+/// is so for the command, too.
+fn be_deaf() -> Result<(), Failure> {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let ignored = ignored.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+    let is_ignored = |kind: SignalKind| {
+        let bit = 1_u64.checked_shl(kind.as_raw_value().unsigned_abs() - 1);
+        ignored.unwrap_or(0) & bit.unwrap_or(0) != 0
+    };
+    let runtime = runtime()?;
+    let _inside = runtime.enter();
+    let kinds = [
+        SignalKind::terminate(),
+        SignalKind::interrupt(),
+        SignalKind::hangup(),
+    ];
+    for kind in kinds.into_iter().filter(|kind| !is_ignored(*kind)) {
+        // It is never taken back, though nobody listens.
+        drop(signal(kind).map_err(Error::internal)?);
+    }
+    Ok(())
 }
 
 fn below_here() -> Vec<tree::Process> {

@@ -373,3 +373,29 @@ fn what_ran_before_the_worker_runs_on() {
         send(beside, Signal::KILL);
     }
 }
+
+// A signal to everything at once is the worker's to handle: the command has its grace
+#[test]
+fn a_keeper_goes_by_its_orders() {
+    let post = Post::embedded();
+    let shop = Shop::new(&post);
+    let id = shop.hand_out(&json!({}));
+    let script = "echo $$ > new; mv new pids; while [ ! -e go ]; do sleep 0.05; done; \
+        grep -E 'Sig(Ign|Cgt)' /proc/self/status > signals";
+    let worker = shop.start("--as Blue", script);
+    let keeper = parent_of(shop.pids_in("pids")[0]);
+    for signal in [Signal::HUP, Signal::INT, Signal::TERM] {
+        send(keeper, signal);
+    }
+    std::fs::write(shop.file("go"), "").unwrap();
+    let done = worker.finish();
+    assert_eq!(done.status.code(), Some(0), "{done:?}");
+    assert_eq!(shop.state(id), "completed");
+    // The command's own signals are as they were.
+    let signals = std::fs::read_to_string(shop.file("signals")).unwrap();
+    for line in signals.lines() {
+        let mask = line.split_whitespace().last().unwrap();
+        let mask = u64::from_str_radix(mask, 16).unwrap();
+        assert_eq!(mask & 0b0100_0000_0000_0011, 0, "{line}");
+    }
+}
