@@ -16,7 +16,7 @@ use std::os::fd::AsFd as _;
 use std::os::unix::process::CommandExt as _;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
-use std::sync::mpsc::{self, RecvTimeoutError, Sender};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::time::Duration;
 
 use clap::Args;
@@ -132,26 +132,33 @@ impl Keep {
         apart
             .and_then(|()| set_child_subreaper(Some(getpid())))
             .map_err(Error::internal)?;
-        let command = match self.start() {
-            Ok(command) => command,
-            Err(error) => {
-                tell(&Word::Cannot(error.to_string()));
-                return Ok(());
-            }
-        };
         let (events, incoming) = mpsc::channel();
         let orders = events.clone();
         std::thread::spawn(move || listen(&orders));
-        std::thread::spawn(move || reap(&events));
+        tell(&self.keep(events, &incoming));
+        Ok(())
+    }
+
+    /// Runs the command to its end, if it is to run at all.
+    fn keep(&self, events: Sender<Event>, incoming: &Receiver<Event>) -> Word {
         let mut keeper = Keeper {
             until: self.until,
             deadline: self.deadline,
             grace: Duration::from_millis(self.grace_ms),
-            command,
+            command: 0,
             status: None,
             cause: None,
             kill_at: None,
         };
+        if let Err(cause) = keeper.may_start(incoming) {
+            keeper.cause = Some(cause);
+            return Word::Ended(keeper.end());
+        }
+        keeper.command = match self.start() {
+            Ok(command) => command,
+            Err(error) => return Word::Cannot(error.to_string()),
+        };
+        std::thread::spawn(move || reap(&events));
         loop {
             match incoming.recv_timeout(keeper.patience()) {
                 Ok(Event::NothingLeft) | Err(RecvTimeoutError::Disconnected) => break,
@@ -160,8 +167,7 @@ impl Keep {
             }
             keeper.act();
         }
-        tell(&Word::Ended(keeper.end()));
-        Ok(())
+        Word::Ended(keeper.end())
     }
 
     /// Starts the command in a process group of its own.
@@ -182,6 +188,27 @@ impl Keep {
 }
 
 impl Keeper {
+    /// Waits until the worker says how long the claim lasts: one that is gone says nothing. Returns
+    /// why nothing is to be started, if so.
+    fn may_start(&mut self, incoming: &Receiver<Event>) -> Result<(), Cause> {
+        while !self.until.is_past() {
+            match incoming.recv_timeout(self.until.left().min(NAP)) {
+                Ok(Event::Told(Order::Until(until))) => {
+                    self.until = until;
+                    return if until.is_past() {
+                        Err(Cause::Lost)
+                    } else {
+                        Ok(())
+                    };
+                }
+                Ok(Event::Told(Order::Terminate | Order::Kill)) => return Err(Cause::Told),
+                Ok(_) | Err(RecvTimeoutError::Disconnected) => return Err(Cause::Lost),
+                Err(RecvTimeoutError::Timeout) => {}
+            }
+        }
+        Err(Cause::Lost)
+    }
+
     fn take(&mut self, event: &Event) {
         match event {
             Event::Told(Order::Until(until)) => self.until = *until,

@@ -79,6 +79,8 @@ impl Keepers {
             return Err(io::ErrorKind::BrokenPipe.into());
         };
         let orders = Orders(Arc::new(Mutex::new(stdin)));
+        // It starts the command when it has heard this.
+        orders.tell(Order::Until(plan.until));
         known.insert(keeper.id(), orders.clone());
         let (heard, words) = mpsc::channel();
         std::thread::spawn(move || hear(stdout, &heard));

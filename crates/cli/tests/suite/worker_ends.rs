@@ -8,7 +8,7 @@ use std::process::{Child, Command, Stdio};
 
 use rustix::fs::OFlags;
 use rustix::process::Signal;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::place::COMITY;
 use crate::post::Post;
@@ -397,5 +397,20 @@ fn a_keeper_goes_by_its_orders() {
         let mask = line.split_whitespace().last().unwrap();
         let mask = u64::from_str_radix(mask, 16).unwrap();
         assert_eq!(mask & 0b0100_0000_0000_0011, 0, "{line}");
+    }
+}
+
+// Nothing is started for a claim that is over, or for a worker that is gone
+#[test]
+fn a_keeper_that_comes_too_late_starts_nothing() {
+    let post = Post::embedded();
+    let shop = Shop::new(&post);
+    let late = u64::MAX.to_string();
+    for until in ["1", &late] {
+        let words = ["dispatch", "keep", "--until", until, "--grace-ms", "0"];
+        let more = ["--prompt", "/dev/null", "--", "/no/such/program"];
+        let kept = shop.place().run(&[&words[..], &more].concat());
+        let told: Value = serde_json::from_slice(&kept.stdout).unwrap();
+        assert_eq!(told["ended"]["cause"], "lost", "{until}: {told}");
     }
 }
