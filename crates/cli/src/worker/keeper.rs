@@ -33,6 +33,8 @@ use crate::output;
 
 /// How long between two looks at a tree that is being killed.
 const KILL_EVERY: Duration = Duration::from_millis(10);
+/// How long what may not be signalled may take to end by itself; less than a worker waits.
+const STUCK: Duration = Duration::from_secs(3);
 /// How long it sleeps at most: what it sleeps by stands still while the machine sleeps, and the
 /// claim's clock does not.
 const NAP: Duration = Duration::from_secs(1);
@@ -77,6 +79,8 @@ pub(super) enum Word {
     Cannot(String),
     /// Nothing of the command is left.
     Ended(End),
+    /// Nothing is left but what may not be signalled, by its numbers.
+    Stuck(End, Vec<i32>),
 }
 
 /// How a command ended.
@@ -121,6 +125,8 @@ struct Keeper {
     status: Option<WaitStatus>,
     cause: Option<Cause>,
     kill_at: Option<Moment>,
+    /// What is left and may not be killed, and when it is given up.
+    stuck: Option<(Moment, Vec<i32>)>,
 }
 
 impl Keep {
@@ -149,6 +155,7 @@ impl Keep {
             status: None,
             cause: None,
             kill_at: None,
+            stuck: None,
         };
         if let Err(cause) = keeper.may_start(incoming) {
             keeper.cause = Some(cause);
@@ -166,6 +173,9 @@ impl Keep {
                 Err(RecvTimeoutError::Timeout) => {}
             }
             keeper.act();
+            if let Some((_, pids)) = keeper.stuck.take_if(|(over, _)| over.is_past()) {
+                return Word::Stuck(keeper.end(), pids);
+            }
         }
         Word::Ended(keeper.end())
     }
@@ -232,7 +242,17 @@ impl Keeper {
             self.terminate(Cause::Deadline);
         }
         if self.kill_at.is_some_and(Moment::is_past) {
-            tree::kill(below_here);
+            let left = tree::kill(tree::below_this);
+            self.is_left(left.iter().map(|process| process.pid).collect());
+        }
+    }
+
+    /// Takes note of what is left and may not be killed; it may take its time to end by itself.
+    fn is_left(&mut self, pids: Vec<i32>) {
+        let since = self.stuck.take().map(|(over, _)| over);
+        if !pids.is_empty() {
+            let over = since.unwrap_or_else(|| Moment::now().after(STUCK));
+            self.stuck = Some((over, pids));
         }
     }
 
@@ -250,7 +270,7 @@ impl Keeper {
         if self.kill_at.is_none() {
             self.cause.get_or_insert(cause);
             self.kill_at = Some(Moment::now().after(self.grace));
-            tree::terminate(&below_here());
+            tree::terminate(&tree::below_this());
         }
     }
 
@@ -296,10 +316,6 @@ fn be_deaf() -> Result<(), Failure> {
     Ok(())
 }
 
-fn below_here() -> Vec<tree::Process> {
-    tree::below(getpid().as_raw_nonzero().get())
-}
-
 fn tell(word: &Word) {
     // A worker that is gone hears nothing.
     if let Ok(word) = serde_json::to_value(word) {
@@ -333,5 +349,32 @@ fn reap(events: &Sender<Event>) {
         if events.send(event).is_err() || is_over {
             return;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_may_not_be_killed_is_given_up_in_the_end() {
+        let mut keeper = Keeper {
+            until: Moment::now(),
+            deadline: None,
+            grace: Duration::ZERO,
+            command: 0,
+            status: None,
+            cause: None,
+            kill_at: None,
+            stuck: None,
+        };
+        keeper.is_left(vec![7, 8]);
+        let (over, _) = keeper.stuck.clone().unwrap();
+        assert!(over.left() <= STUCK);
+        keeper.is_left(vec![8]);
+        assert_eq!(keeper.stuck, Some((over, vec![8])));
+        // Something else can be killed again: there is hope.
+        keeper.is_left(Vec::new());
+        assert_eq!(keeper.stuck, None);
     }
 }

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::io;
 
+use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open, pidfd_send_signal};
 use serde::{Deserialize, Serialize};
 
@@ -41,20 +42,23 @@ impl Process {
     }
 
     /// Sends it a signal, and never to a later process of the same number.
-    pub(super) fn send(self, signal: Signal) {
+    ///
+    /// Tells whether it may be sent to: what runs as somebody else may not.
+    pub(super) fn send(self, signal: Signal) -> bool {
         let Some(pid) = Pid::from_raw(self.pid) else {
-            return;
+            return true;
         };
         let opened = pidfd_open(pid, PidfdFlags::empty());
         // What was opened is what was seen only if it is so still.
         if !self.is_alive() {
-            return;
+            return true;
         }
         // One that ended meanwhile needs no signal.
-        let _ = match opened {
+        let sent = match opened {
             Ok(fd) => pidfd_send_signal(fd, signal),
             Err(_) => kill_process(pid, signal),
         };
+        sent != Err(Errno::PERM)
     }
 }
 
@@ -114,7 +118,9 @@ pub(super) fn with_nonce(nonce: &str) -> Vec<Process> {
 }
 
 /// Kills everything that is found, and what it starts meanwhile: what is stopped starts nothing.
-pub(super) fn kill(find: impl Fn() -> Vec<Process>) {
+///
+/// Returns what may not be killed, if that is all there is.
+pub(super) fn kill(find: impl Fn() -> Vec<Process>) -> Vec<Process> {
     let mut stopped = BTreeSet::new();
     for _ in 0..FREEZE_ROUNDS_MAX {
         let new: Vec<_> = find()
@@ -128,9 +134,13 @@ pub(super) fn kill(find: impl Fn() -> Vec<Process>) {
             process.send(Signal::STOP);
         }
     }
-    for process in find() {
-        process.send(Signal::KILL);
+    let mut found = find();
+    let count = found.len();
+    found.retain(|process| !process.send(Signal::KILL));
+    if found.len() < count {
+        found.clear();
     }
+    found
 }
 
 /// Asks everything that is found to end, even what was stopped.

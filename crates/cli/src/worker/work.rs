@@ -123,11 +123,15 @@ impl Worker {
             return Err(lost);
         }
         match tended.last {
-            Some(Word::Ended(end)) if end.cause == Cause::Lost => {
+            Some(Word::Ended(end) | Word::Stuck(end, _)) if end.cause == Cause::Lost => {
                 Err(Lost("its claim was over, and it was ended".to_owned()))
             }
             Some(Word::Ended(end)) => Ok(Ran {
                 report: Report::of(end, &files.result),
+                broken: None,
+            }),
+            Some(Word::Stuck(end, pids)) => Ok(Ran {
+                report: Report::of(end, &files.result).stuck(&pids),
                 broken: None,
             }),
             Some(Word::Cannot(why)) => Ok(Ran::broken(format!("the command cannot be run: {why}"))),
@@ -193,9 +197,10 @@ impl Worker {
             if let Err(lost) = hold.keep(&progress) {
                 kept.tell(Order::Kill);
                 // Either it says that nothing is left, or it is buried with what is.
-                let last = kept.listen(KEEPER_LATE).unwrap_or(None);
-                let lost = Some(lost);
-                return Tended { last, lost };
+                return Tended {
+                    last: kept.listen(KEEPER_LATE).unwrap_or(None),
+                    lost: Some(lost),
+                };
             }
             if hold.until != known {
                 kept.tell(Order::Until(hold.until));
