@@ -27,7 +27,7 @@ pub(super) struct Plan<'a> {
     pub(super) command: &'a [OsString],
     pub(super) files: &'a Files,
     /// What its environment has, or must not have.
-    pub(super) environment: Vec<(&'static str, Option<String>)>,
+    pub(super) environment: Vec<(&'static str, Option<OsString>)>,
     pub(super) nonce: &'a str,
     /// When the claim is over.
     pub(super) until: Moment,

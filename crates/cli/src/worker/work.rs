@@ -1,5 +1,6 @@
 //! One dispatch, from its claim to its report.
 
+use std::ffi::OsString;
 use std::io;
 use std::time::Duration;
 
@@ -53,7 +54,7 @@ impl Done {
             "fence": self.fence,
             "outcome": outcome,
             "summary": summary,
-            "log": self.log,
+            "log": self.log.display().to_string(),
         })
     }
 }
@@ -223,15 +224,15 @@ fn environment(
     dispatch: &Dispatch,
     fence: Seq,
     files: &Files,
-) -> Vec<(&'static str, Option<String>)> {
-    let path = |path: &std::path::Path| Some(path.to_string_lossy().into_owned());
+) -> Vec<(&'static str, Option<OsString>)> {
+    let run = dispatch.run.map(|run| run.to_string().into());
     vec![
-        ("COMITY_DISPATCH", Some(dispatch.id.to_string())),
-        ("COMITY_RUN", dispatch.run.map(|run| run.to_string())),
-        ("COMITY_PROJECT", Some(dispatch.project.to_string())),
-        ("COMITY_FENCE", Some(fence.get().to_string())),
-        ("COMITY_PROMPT_FILE", path(&files.prompt)),
-        ("COMITY_RESULT_FILE", path(&files.result)),
+        ("COMITY_DISPATCH", Some(dispatch.id.to_string().into())),
+        ("COMITY_RUN", run),
+        ("COMITY_PROJECT", Some(dispatch.project.to_string().into())),
+        ("COMITY_FENCE", Some(fence.get().to_string().into())),
+        ("COMITY_PROMPT_FILE", Some(files.prompt.clone().into())),
+        ("COMITY_RESULT_FILE", Some(files.result.clone().into())),
     ]
 }
 
@@ -294,4 +295,24 @@ fn finish(hold: &Hold<'_>, report: &Report) -> Result<Option<String>, Lost> {
     };
     let finished = hold.insist_or(|desk, key| desk.command(Pace::Hurried, key, &finish))?;
     Ok(finished.err())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::ffi::OsStringExt as _;
+
+    use super::*;
+
+    // Paths are bytes
+    #[test]
+    fn a_directory_of_any_name_can_be_told() {
+        let done = Done {
+            dispatch: 7,
+            fence: 70,
+            end: Settled::Lost(String::new()),
+            log: OsString::from_vec(b"/d\xff/7-70.log".to_vec()).into(),
+            broken: None,
+        };
+        assert_eq!(done.to_json()["log"], "/d\u{fffd}/7-70.log");
+    }
 }
