@@ -18,7 +18,7 @@ use crate::globals::Globals;
 use crate::parse::text;
 use crate::session::{Context, Session};
 
-/// What passes by itself; everything else that is answered is an answer.
+/// What passes by itself, where nothing is claimed yet.
 const PASSING: [&str; 8] = [
     "busy",
     "storage_full",
@@ -29,6 +29,20 @@ const PASSING: [&str; 8] = [
     "internal",
     "locked",
 ];
+/// What an operation says of a claim that is not held any more, or not by this agent.
+const LOST: [&str; 9] = [
+    "lease_expired",
+    "lease_ended",
+    "already_settled",
+    "illegal_transition",
+    "not_holder",
+    "not_found",
+    "forbidden",
+    "agent_retired",
+    "unauthorized",
+];
+/// What an operation says of a request that it will never take.
+const BAD: [&str; 3] = ["invalid", "too_large", "not_json"];
 /// How long a call about a claim may take: it is one of many chances.
 const HURRY: &str = "10s";
 
@@ -54,6 +68,36 @@ pub(super) enum Way {
     Served,
     /// To the database; the data directory is held meanwhile.
     Embedded,
+}
+
+/// A call without the answer that it was made for.
+#[derive(Debug)]
+pub(super) struct Missed {
+    failure: Failure,
+    /// Whether the operation was called: what goes wrong before says nothing about a claim, even
+    /// if its word is the same.
+    is_called: bool,
+}
+
+impl Missed {
+    /// Tells whether the claim that the call was for is lost.
+    pub(super) fn is_lost(&self) -> bool {
+        self.says(&LOST)
+    }
+
+    /// Tells whether the request is one that will never be taken.
+    pub(super) fn is_bad(&self) -> bool {
+        self.says(&BAD)
+    }
+
+    /// Returns what went wrong.
+    pub(super) fn message(&self) -> &str {
+        self.failure.message()
+    }
+
+    fn says(&self, words: &[&str]) -> bool {
+        self.is_called && !self.failure.is_away && words.contains(&code(&self.failure))
+    }
 }
 
 /// One call, which takes effect once however often it is made.
@@ -90,9 +134,10 @@ impl Desk {
 
     /// Returns the project to ask about, if it must be named.
     pub(super) fn project(&self) -> Result<Option<ProjectRef>, Failure> {
-        self.with(Pace::Usual, Tags::default(), |session| {
+        let project = self.with(Pace::Usual, Tags::default(), |session| {
             Ok(session.project()?)
-        })
+        });
+        project.map_err(|missed| missed.failure)
     }
 
     /// Calls a command.
@@ -101,7 +146,7 @@ impl Desk {
         pace: Pace,
         key: &Key,
         request: &C,
-    ) -> Result<C::Answer, Failure> {
+    ) -> Result<C::Answer, Missed> {
         self.call(pace, key.tags(), C::NAME, request)
     }
 
@@ -117,12 +162,13 @@ impl Desk {
                 None => Way::Embedded,
             };
             session.call(C::NAME, &request(way))
-        })?;
+        });
+        let answer = answer.map_err(|missed| missed.failure)?;
         Ok(serde_json::from_value(answer)?)
     }
 
     /// Asks a query.
-    pub(super) fn query<Q: Query + Serialize>(&self, request: &Q) -> Result<Q::Answer, Failure>
+    pub(super) fn query<Q: Query + Serialize>(&self, request: &Q) -> Result<Q::Answer, Missed>
     where
         Q::Answer: DeserializeOwned,
     {
@@ -135,9 +181,10 @@ impl Desk {
         tags: Tags,
         name: &str,
         request: &impl Serialize,
-    ) -> Result<A, Failure> {
-        let answer = self.with(pace, tags, |session| session.call(name, request))?;
-        Ok(serde_json::from_value(answer)?)
+    ) -> Result<A, Missed> {
+        self.with(pace, tags, |session| {
+            Ok(serde_json::from_value(session.call(name, request)?)?)
+        })
     }
 
     fn with<T>(
@@ -145,24 +192,21 @@ impl Desk {
         pace: Pace,
         tags: Tags,
         act: impl FnOnce(&Session<'_>) -> Result<T, Failure>,
-    ) -> Result<T, Failure> {
+    ) -> Result<T, Missed> {
+        let missed = |is_called| move |failure| Missed { failure, is_called };
         let globals = match (pace, text(HURRY)) {
             (Pace::Hurried, Ok(patience)) => self.globals.hurried(patience),
             _ => self.globals.clone(),
         };
-        let context = Context::at(self.directory.clone(), &globals)?;
-        act(&Context { tags, ..context }.session()?)
+        let context = Context::at(self.directory.clone(), &globals).map_err(Failure::from);
+        let session = context.and_then(|context| Context { tags, ..context }.session());
+        act(&session.map_err(missed(false))?).map_err(missed(true))
     }
 }
 
 /// Tells whether the same call may be answered otherwise in a while.
 pub(super) fn is_passing(failure: &Failure) -> bool {
     failure.is_away || PASSING.contains(&code(failure))
-}
-
-/// Tells whether a call says nothing about the claim it is for: this machine may do better in a while.
-pub(super) fn is_undecided(failure: &Failure) -> bool {
-    is_passing(failure) || code(failure) == "unusable"
 }
 
 /// Returns the word for what went wrong.
@@ -174,4 +218,38 @@ pub(super) fn code(failure: &Failure) -> &str {
 /// Returns a word that nobody guesses and nobody else has.
 pub(super) fn random_word() -> String {
     to_hex(&Ambient::system().random::<16>())
+}
+
+#[cfg(test)]
+mod tests {
+    use comity_kernel::error::CODES;
+    use serde_json::json;
+
+    use super::*;
+
+    fn missed(word: &str, is_called: bool) -> Missed {
+        let failure = Failure::answered(json!({ "error": word }));
+        Missed { failure, is_called }
+    }
+
+    #[test]
+    fn only_an_operation_says_that_a_claim_is_lost() {
+        let words = || CODES.iter().map(|code| code.word);
+        let lost: Vec<_> = words()
+            .filter(|word| missed(word, true).is_lost())
+            .collect();
+        assert_eq!(lost.len(), LOST.len());
+        let bad: Vec<_> = words().filter(|word| missed(word, true).is_bad()).collect();
+        assert_eq!(bad.len(), BAD.len());
+        for word in ["unusable", "database_newer", "damaged", "a_newer_word", ""] {
+            assert!(!missed(word, true).is_lost(), "{word}");
+        }
+        // Before the operation is called, a token file is not found, or a setting is invalid.
+        for word in words() {
+            assert!(!missed(word, false).is_lost() && !missed(word, false).is_bad());
+        }
+        let mut away = missed("not_found", true);
+        away.failure.is_away = true;
+        assert!(!away.is_lost());
+    }
 }

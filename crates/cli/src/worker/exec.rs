@@ -2,6 +2,7 @@
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::fs::PermissionsExt as _;
+use std::panic::AssertUnwindSafe;
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
@@ -97,9 +98,10 @@ impl Exec {
         for _ in 0..self.parallel {
             let (worker, told) = (Arc::clone(&worker), told.clone());
             std::thread::spawn(move || {
-                let _ = told.send(News::Ended(worker.serve(patience)));
+                let _ = told.send(News::Ended(unbroken(|| worker.serve(patience))));
             });
         }
+        drop(told);
         let tally = gather(&worker, &news, usize::from(self.parallel))?;
         self.conclude(worker.stop.asked(), tally)
     }
@@ -114,7 +116,7 @@ impl Exec {
         Ok(Worker {
             desk,
             folder,
-            keepers: Keepers::default(),
+            keepers: Keepers::new(),
             stop: Stop::default(),
             shown: Progress::new(Form::of(context.globals)),
             command: self.command.clone(),
@@ -157,6 +159,13 @@ impl Exec {
             }
         }
     }
+}
+
+/// Makes a failure of a panic: a place that breaks off is waited for no more.
+fn unbroken(serve: impl FnOnce() -> Result<Tally, Failure>) -> Result<Tally, Failure> {
+    let broke = |_| Failure::unusable("a place of the worker broke off");
+    let served = std::panic::catch_unwind(AssertUnwindSafe(serve));
+    served.map_err(broke).and_then(|served| served)
 }
 
 /// Waits for the worker's places. One that only waits for work when the worker stops is left.
@@ -218,4 +227,16 @@ fn must_be_runnable(program: &OsStr) -> Result<(), Failure> {
     Err(Failure::unusable(format!(
         "`{shown}` is no program that can be run"
     )))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_place_that_panics_has_failed() {
+        let failure = unbroken(|| panic!("of a test")).unwrap_err();
+        assert!(failure.message().contains("broke off"));
+        assert!(unbroken(|| Ok(Tally::default())).is_ok());
+    }
 }

@@ -8,9 +8,8 @@ use comity_kernel::dispatch::{
 };
 
 use super::clock::Moment;
-use super::desk::{Desk, Key, Pace, is_undecided};
+use super::desk::{Desk, Key, Missed, Pace};
 use super::words::line;
-use crate::failure::Failure;
 
 /// How often a claim is looked at, so that a cancelled command ends soon.
 const LOOK_EVERY: Duration = Duration::from_secs(2);
@@ -112,27 +111,29 @@ impl<'w> Hold<'w> {
     /// Calls until it is answered or the claim is over; a refusal means that it is lost.
     pub(super) fn insist<T>(
         &self,
-        call: impl Fn(&Desk, &Key) -> Result<T, Failure>,
+        call: impl Fn(&Desk, &Key) -> Result<T, Missed>,
     ) -> Result<T, Lost> {
-        self.insist_or(call)?
-            .map_err(|failure| Lost(failure.message().to_owned()))
+        self.insist_or(call)?.map_err(Lost)
     }
 
-    /// Calls until it is answered or the claim is over.
+    /// Calls until it is answered or the claim is lost or over; returns what is wrong with the
+    /// request, if that is the answer.
     pub(super) fn insist_or<T>(
         &self,
-        call: impl Fn(&Desk, &Key) -> Result<T, Failure>,
-    ) -> Result<Result<T, Failure>, Lost> {
+        call: impl Fn(&Desk, &Key) -> Result<T, Missed>,
+    ) -> Result<Result<T, String>, Lost> {
         let key = Key::new().map_err(|error| Lost(error.to_string()))?;
         let mut pause = Duration::from_millis(50);
         loop {
-            match call(self.desk, &key) {
-                Err(failure) if is_undecided(&failure) => {
-                    if self.until.left() <= pause {
-                        return Err(Lost(failure.message().to_owned()));
-                    }
-                }
-                answered => return Ok(answered),
+            let missed = match call(self.desk, &key) {
+                Ok(answer) => return Ok(Ok(answer)),
+                Err(missed) => missed,
+            };
+            if missed.is_bad() {
+                return Ok(Err(missed.message().to_owned()));
+            }
+            if missed.is_lost() || self.until.left() <= pause {
+                return Err(Lost(missed.message().to_owned()));
             }
             std::thread::sleep(pause);
             pause = (pause * 2).min(Duration::from_secs(5));
@@ -198,11 +199,11 @@ impl<'w> Hold<'w> {
 }
 
 /// Returns the answer, nothing if there may be one later, or that the claim is lost.
-fn answered<T>(answer: Result<T, Failure>) -> Result<Option<T>, Lost> {
+fn answered<T>(answer: Result<T, Missed>) -> Result<Option<T>, Lost> {
     match answer {
         Ok(answer) => Ok(Some(answer)),
-        Err(failure) if is_undecided(&failure) => Ok(None),
-        Err(failure) => Err(Lost(failure.message().to_owned())),
+        Err(missed) if missed.is_lost() => Err(Lost(missed.message().to_owned())),
+        Err(_) => Ok(None),
     }
 }
 

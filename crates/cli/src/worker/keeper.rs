@@ -16,21 +16,25 @@ use std::os::fd::AsFd as _;
 use std::os::unix::process::CommandExt as _;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
-use std::sync::mpsc::{self, RecvTimeoutError, Sender};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::time::Duration;
 
 use clap::Args;
 use comity_kernel::Error;
 use rustix::process::{WaitOptions, WaitStatus, getpid, set_child_subreaper, setsid, wait};
 use serde::{Deserialize, Serialize};
+use tokio::signal::unix::{SignalKind, signal};
 
 use super::clock::Moment;
 use super::tree;
+use crate::door::runtime;
 use crate::failure::Failure;
 use crate::output;
 
 /// How long between two looks at a tree that is being killed.
 const KILL_EVERY: Duration = Duration::from_millis(10);
+/// How long what may not be signalled may take to end by itself; less than a worker waits.
+const STUCK: Duration = Duration::from_secs(3);
 /// How long it sleeps at most: what it sleeps by stands still while the machine sleeps, and the
 /// claim's clock does not.
 const NAP: Duration = Duration::from_secs(1);
@@ -75,6 +79,8 @@ pub(super) enum Word {
     Cannot(String),
     /// Nothing of the command is left.
     Ended(End),
+    /// Nothing is left but what may not be signalled, by its numbers.
+    Stuck(End, Vec<i32>),
 }
 
 /// How a command ended.
@@ -119,36 +125,47 @@ struct Keeper {
     status: Option<WaitStatus>,
     cause: Option<Cause>,
     kill_at: Option<Moment>,
+    /// What is left and may not be killed, and when it is given up.
+    stuck: Option<(Moment, Vec<i32>)>,
 }
 
 impl Keep {
     /// Keeps the command, and tells what became of it.
     pub(crate) fn run(&self) -> Result<(), Failure> {
+        be_deaf()?;
         // Away from the worker's terminal, whose signals are the worker's to handle.
         let apart = setsid().map(|_| ());
         apart
             .and_then(|()| set_child_subreaper(Some(getpid())))
             .map_err(Error::internal)?;
-        let command = match self.start() {
-            Ok(command) => command,
-            Err(error) => {
-                tell(&Word::Cannot(error.to_string()));
-                return Ok(());
-            }
-        };
         let (events, incoming) = mpsc::channel();
         let orders = events.clone();
         std::thread::spawn(move || listen(&orders));
-        std::thread::spawn(move || reap(&events));
+        tell(&self.keep(events, &incoming));
+        Ok(())
+    }
+
+    /// Runs the command to its end, if it is to run at all.
+    fn keep(&self, events: Sender<Event>, incoming: &Receiver<Event>) -> Word {
         let mut keeper = Keeper {
             until: self.until,
             deadline: self.deadline,
             grace: Duration::from_millis(self.grace_ms),
-            command,
+            command: 0,
             status: None,
             cause: None,
             kill_at: None,
+            stuck: None,
         };
+        if let Err(cause) = keeper.may_start(incoming) {
+            keeper.cause = Some(cause);
+            return Word::Ended(keeper.end());
+        }
+        keeper.command = match self.start() {
+            Ok(command) => command,
+            Err(error) => return Word::Cannot(error.to_string()),
+        };
+        std::thread::spawn(move || reap(&events));
         loop {
             match incoming.recv_timeout(keeper.patience()) {
                 Ok(Event::NothingLeft) | Err(RecvTimeoutError::Disconnected) => break,
@@ -156,9 +173,11 @@ impl Keep {
                 Err(RecvTimeoutError::Timeout) => {}
             }
             keeper.act();
+            if let Some((_, pids)) = keeper.stuck.take_if(|(over, _)| over.is_past()) {
+                return Word::Stuck(keeper.end(), pids);
+            }
         }
-        tell(&Word::Ended(keeper.end()));
-        Ok(())
+        Word::Ended(keeper.end())
     }
 
     /// Starts the command in a process group of its own.
@@ -179,6 +198,27 @@ impl Keep {
 }
 
 impl Keeper {
+    /// Waits until the worker says how long the claim lasts: one that is gone says nothing. Returns
+    /// why nothing is to be started, if so.
+    fn may_start(&mut self, incoming: &Receiver<Event>) -> Result<(), Cause> {
+        while !self.until.is_past() {
+            match incoming.recv_timeout(self.until.left().min(NAP)) {
+                Ok(Event::Told(Order::Until(until))) => {
+                    self.until = until;
+                    return if until.is_past() {
+                        Err(Cause::Lost)
+                    } else {
+                        Ok(())
+                    };
+                }
+                Ok(Event::Told(Order::Terminate | Order::Kill)) => return Err(Cause::Told),
+                Ok(_) | Err(RecvTimeoutError::Disconnected) => return Err(Cause::Lost),
+                Err(RecvTimeoutError::Timeout) => {}
+            }
+        }
+        Err(Cause::Lost)
+    }
+
     fn take(&mut self, event: &Event) {
         match event {
             Event::Told(Order::Until(until)) => self.until = *until,
@@ -202,7 +242,17 @@ impl Keeper {
             self.terminate(Cause::Deadline);
         }
         if self.kill_at.is_some_and(Moment::is_past) {
-            tree::kill(below_here);
+            let left = tree::kill(tree::below_this);
+            self.is_left(left.iter().map(|process| process.pid).collect());
+        }
+    }
+
+    /// Takes note of what is left and may not be killed; it may take its time to end by itself.
+    fn is_left(&mut self, pids: Vec<i32>) {
+        let since = self.stuck.take().map(|(over, _)| over);
+        if !pids.is_empty() {
+            let over = since.unwrap_or_else(|| Moment::now().after(STUCK));
+            self.stuck = Some((over, pids));
         }
     }
 
@@ -220,7 +270,7 @@ impl Keeper {
         if self.kill_at.is_none() {
             self.cause.get_or_insert(cause);
             self.kill_at = Some(Moment::now().after(self.grace));
-            tree::terminate(&below_here());
+            tree::terminate(&tree::below_this());
         }
     }
 
@@ -239,8 +289,31 @@ impl Keeper {
     }
 }
 
-fn below_here() -> Vec<tree::Process> {
-    tree::below(getpid().as_raw_nonzero().get())
+/// Lets the signals that end others pass: a keeper goes by its orders, and the command must have its
+/// grace even if everything is told to end at once.
+///
+/// They are heard and not ignored, because the command would inherit that; what is ignored already
+/// is so for the command, too.
+fn be_deaf() -> Result<(), Failure> {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let ignored = ignored.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+    let is_ignored = |kind: SignalKind| {
+        let bit = 1_u64.checked_shl(kind.as_raw_value().unsigned_abs() - 1);
+        ignored.unwrap_or(0) & bit.unwrap_or(0) != 0
+    };
+    let runtime = runtime()?;
+    let _inside = runtime.enter();
+    let kinds = [
+        SignalKind::terminate(),
+        SignalKind::interrupt(),
+        SignalKind::hangup(),
+    ];
+    for kind in kinds.into_iter().filter(|kind| !is_ignored(*kind)) {
+        // It is never taken back, though nobody listens.
+        drop(signal(kind).map_err(Error::internal)?);
+    }
+    Ok(())
 }
 
 fn tell(word: &Word) {
@@ -276,5 +349,32 @@ fn reap(events: &Sender<Event>) {
         if events.send(event).is_err() || is_over {
             return;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_may_not_be_killed_is_given_up_in_the_end() {
+        let mut keeper = Keeper {
+            until: Moment::now(),
+            deadline: None,
+            grace: Duration::ZERO,
+            command: 0,
+            status: None,
+            cause: None,
+            kill_at: None,
+            stuck: None,
+        };
+        keeper.is_left(vec![7, 8]);
+        let (over, _) = keeper.stuck.clone().unwrap();
+        assert!(over.left() <= STUCK);
+        keeper.is_left(vec![8]);
+        assert_eq!(keeper.stuck, Some((over, vec![8])));
+        // Something else can be killed again: there is hope.
+        keeper.is_left(Vec::new());
+        assert_eq!(keeper.stuck, None);
     }
 }

@@ -1,6 +1,6 @@
 //! The keepers of a worker, one for each command that runs.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::io::{self, BufRead as _, BufReader, Write as _};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
@@ -27,7 +27,7 @@ pub(super) struct Plan<'a> {
     pub(super) command: &'a [OsString],
     pub(super) files: &'a Files,
     /// What its environment has, or must not have.
-    pub(super) environment: Vec<(&'static str, Option<String>)>,
+    pub(super) environment: Vec<(&'static str, Option<OsString>)>,
     pub(super) nonce: &'a str,
     /// When the claim is over.
     pub(super) until: Moment,
@@ -36,8 +36,12 @@ pub(super) struct Plan<'a> {
 }
 
 /// The keepers that live.
-#[derive(Clone, Default)]
-pub(super) struct Keepers(Arc<Mutex<BTreeMap<u32, Orders>>>);
+#[derive(Clone)]
+pub(super) struct Keepers {
+    known: Arc<Mutex<BTreeMap<u32, Orders>>>,
+    /// What was below this process before there was any keeper: no keeper left it.
+    earlier: Arc<BTreeSet<Process>>,
+}
 
 /// A keeper with its command.
 pub(super) struct Kept {
@@ -53,6 +57,14 @@ pub(super) struct Kept {
 struct Orders(Arc<Mutex<ChildStdin>>);
 
 impl Keepers {
+    /// Takes note of what runs already, before the first keeper is started.
+    pub(super) fn new() -> Self {
+        Self {
+            known: Arc::default(),
+            earlier: Arc::new(tree::below_this().into_iter().collect()),
+        }
+    }
+
     /// Starts a keeper and the command below it.
     pub(super) fn start(&self, plan: &Plan<'_>) -> io::Result<Kept> {
         let (output, writer) = io::pipe()?;
@@ -67,6 +79,8 @@ impl Keepers {
             return Err(io::ErrorKind::BrokenPipe.into());
         };
         let orders = Orders(Arc::new(Mutex::new(stdin)));
+        // It starts the command when it has heard this.
+        orders.tell(Order::Until(plan.until));
         known.insert(keeper.id(), orders.clone());
         let (heard, words) = mpsc::channel();
         std::thread::spawn(move || hear(stdout, &heard));
@@ -93,16 +107,42 @@ impl Keepers {
         }
         let _ = kept.keeper.wait();
         known.remove(&kept.keeper.id());
+        drop(known);
         if last.is_none() {
-            let known: Vec<_> = known.keys().copied().collect();
-            end_strays(&known);
+            self.end_strays();
         }
         kept.capture
     }
 
+    /// Ends everything below this process that no living keeper answers for and that was not there
+    /// before them, and takes note of its end.
+    fn end_strays(&self) {
+        let over = Moment::now().after(PATIENCE);
+        loop {
+            let strays = self.strays();
+            if strays.is_empty() || over.is_past() {
+                return;
+            }
+            tree::kill(|| self.strays());
+            std::thread::sleep(PAUSE);
+            for stray in strays {
+                if let Some(pid) = Pid::from_raw(stray.pid) {
+                    let _ = waitpid(Some(pid), WaitOptions::NOHANG);
+                }
+            }
+        }
+    }
+
+    fn strays(&self) -> Vec<Process> {
+        // Meanwhile none is started that is not known yet.
+        let known = self.lock();
+        let is_known = |pid: i32| u32::try_from(pid).is_ok_and(|pid| known.contains_key(&pid));
+        tree::children_but(|child| is_known(child.pid) || self.earlier.contains(&child))
+    }
+
     fn lock(&self) -> MutexGuard<'_, BTreeMap<u32, Orders>> {
         // Each change is one step: one that broke off changed nothing.
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -167,24 +207,6 @@ fn hear(stdout: ChildStdout, words: &Sender<Word>) {
         };
         if words.send(word).is_err() {
             return;
-        }
-    }
-}
-
-/// Ends everything below this process that no living keeper answers for, and takes note of its end.
-fn end_strays(known: &[u32]) {
-    let over = Moment::now().after(PATIENCE);
-    loop {
-        let strays = tree::strays(known);
-        if strays.is_empty() || over.is_past() {
-            return;
-        }
-        tree::kill(|| tree::strays(known));
-        std::thread::sleep(PAUSE);
-        for stray in strays {
-            if let Some(pid) = Pid::from_raw(stray.pid) {
-                let _ = waitpid(Some(pid), WaitOptions::NOHANG);
-            }
         }
     }
 }

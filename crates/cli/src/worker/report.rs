@@ -57,6 +57,23 @@ impl Report {
         }
     }
 
+    /// Says that something of the command runs on, which is a failure however it ended.
+    pub(super) fn stuck(mut self, pids: &[i32]) -> Self {
+        let pids: Vec<_> = pids.iter().map(ToString::to_string).collect();
+        let pids = pids.join(", ");
+        self.note(&format!("what it left cannot be ended: {pids}"));
+        self.outcome = Outcome::Failed;
+        self
+    }
+
+    /// Adds something to what is said.
+    pub(super) fn note(&mut self, note: &str) {
+        self.summary = match self.summary.as_str() {
+            "" => note.to_owned(),
+            said => format!("{said} ({note})"),
+        };
+    }
+
     fn completed(told: Told) -> Self {
         Self {
             outcome: Outcome::Completed,
@@ -117,6 +134,11 @@ mod tests {
         );
         let late = Report::of(end(Cause::Deadline, None, Some(15)), &file);
         assert_eq!((late.tokens, late.verdict), (Some(3), Some(Verdict::Pass)));
+        let stuck = Report::of(well, &file).stuck(&[7, 8]);
+        assert_eq!(
+            (stuck.outcome, stuck.summary),
+            failed("s (what it left cannot be ended: 7, 8)")
+        );
         std::fs::write(&file, "{").unwrap();
         assert!(of(well).1.starts_with("its result file is malformed"));
         assert!(of(end(Cause::Itself, Some(3), None)).1.contains("; its"));

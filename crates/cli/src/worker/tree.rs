@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::io;
 
+use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open, pidfd_send_signal};
 use serde::{Deserialize, Serialize};
 
@@ -41,20 +42,23 @@ impl Process {
     }
 
     /// Sends it a signal, and never to a later process of the same number.
-    pub(super) fn send(self, signal: Signal) {
+    ///
+    /// Tells whether it may be sent to: what runs as somebody else may not.
+    pub(super) fn send(self, signal: Signal) -> bool {
         let Some(pid) = Pid::from_raw(self.pid) else {
-            return;
+            return true;
         };
         let opened = pidfd_open(pid, PidfdFlags::empty());
         // What was opened is what was seen only if it is so still.
         if !self.is_alive() {
-            return;
+            return true;
         }
         // One that ended meanwhile needs no signal.
-        let _ = match opened {
+        let sent = match opened {
             Ok(fd) => pidfd_send_signal(fd, signal),
             Err(_) => kill_process(pid, signal),
         };
+        sent != Err(Errno::PERM)
     }
 }
 
@@ -81,17 +85,18 @@ fn below_some(roots: &[i32]) -> Vec<Process> {
     }
 }
 
-/// Returns the children of this process that run, but for the known ones, and everything below
-/// them: what a keeper left when it died.
-pub(super) fn strays(known: &[u32]) -> Vec<Process> {
-    let own = i32::try_from(std::process::id()).unwrap_or(0);
-    let is_known = |pid: i32| u32::try_from(pid).is_ok_and(|pid| known.contains(&pid));
+/// Returns everything below this process that runs.
+pub(super) fn below_this() -> Vec<Process> {
+    below(own())
+}
+
+/// Returns the children of this process that run, but for some, and everything below them.
+pub(super) fn children_but(is_spared: impl Fn(Process) -> bool) -> Vec<Process> {
+    let own = own();
     let children = all().into_iter().filter(|seen| seen.parent == own);
-    let strays: Vec<_> = children
-        .filter(|seen| !is_known(seen.process.pid))
-        .collect();
-    let roots: Vec<_> = strays.iter().map(|seen| seen.process.pid).collect();
-    let alive = strays.iter().filter(|seen| !seen.is_dead);
+    let others: Vec<_> = children.filter(|seen| !is_spared(seen.process)).collect();
+    let roots: Vec<_> = others.iter().map(|seen| seen.process.pid).collect();
+    let alive = others.iter().filter(|seen| !seen.is_dead);
     let mut found: Vec<_> = alive.map(|seen| seen.process).collect();
     found.extend(below_some(&roots));
     found
@@ -99,7 +104,7 @@ pub(super) fn strays(known: &[u32]) -> Vec<Process> {
 
 /// Returns everything that was started with a nonce and runs, but for this process.
 pub(super) fn with_nonce(nonce: &str) -> Vec<Process> {
-    let own = i32::try_from(std::process::id()).unwrap_or(0);
+    let own = own();
     let wanted = format!("{NONCE}={nonce}");
     let has = |seen: &Seen| {
         let path = format!("/proc/{}/environ", seen.process.pid);
@@ -113,7 +118,9 @@ pub(super) fn with_nonce(nonce: &str) -> Vec<Process> {
 }
 
 /// Kills everything that is found, and what it starts meanwhile: what is stopped starts nothing.
-pub(super) fn kill(find: impl Fn() -> Vec<Process>) {
+///
+/// Returns what may not be killed, if that is all there is.
+pub(super) fn kill(find: impl Fn() -> Vec<Process>) -> Vec<Process> {
     let mut stopped = BTreeSet::new();
     for _ in 0..FREEZE_ROUNDS_MAX {
         let new: Vec<_> = find()
@@ -127,9 +134,13 @@ pub(super) fn kill(find: impl Fn() -> Vec<Process>) {
             process.send(Signal::STOP);
         }
     }
-    for process in find() {
-        process.send(Signal::KILL);
+    let mut found = find();
+    let count = found.len();
+    found.retain(|process| !process.send(Signal::KILL));
+    if found.len() < count {
+        found.clear();
     }
+    found
 }
 
 /// Asks everything that is found to end, even what was stopped.
@@ -138,6 +149,10 @@ pub(super) fn terminate(found: &[Process]) {
         process.send(Signal::TERM);
         process.send(Signal::CONT);
     }
+}
+
+fn own() -> i32 {
+    i32::try_from(std::process::id()).unwrap_or(0)
 }
 
 fn all() -> Vec<Seen> {

@@ -1,13 +1,14 @@
 //! One dispatch, from its claim to its report.
 
+use std::ffi::OsString;
 use std::io;
 use std::time::Duration;
 
 use comity_domain::{Outcome, Seq};
-use comity_kernel::dispatch::{Dispatch, FinishDispatch, ReportDispatch};
+use comity_kernel::dispatch::{Dispatch, FinishDispatch, GetDispatch, ReportDispatch};
 use serde_json::{Value, json};
 
-use super::desk::{Pace, code, random_word};
+use super::desk::{Pace, random_word};
 use super::folder::Files;
 use super::hold::{Hold, Lost};
 use super::keeper::{Cause, Order, Word};
@@ -53,7 +54,7 @@ impl Done {
             "fence": self.fence,
             "outcome": outcome,
             "summary": summary,
-            "log": self.log,
+            "log": self.log.display().to_string(),
         })
     }
 }
@@ -72,6 +73,13 @@ impl Settled {
 struct Ran {
     report: Report,
     broken: Option<String>,
+}
+
+/// What became of a command and of its claim.
+struct Tended {
+    /// The keeper's last word; one that died, or said nothing in time, has none.
+    last: Option<Word>,
+    lost: Option<Lost>,
 }
 
 impl Worker {
@@ -108,18 +116,23 @@ impl Worker {
             kept.tell(Order::Terminate);
         }
         let tended = self.tend(hold, &kept);
-        let capture = self
-            .keepers
-            .bury(kept, tended.as_ref().ok().and_then(Option::as_ref));
+        let capture = self.keepers.bury(kept, tended.last.as_ref());
         record.remove();
         self.shown.forget(hold.id);
         capture.settle(LAST_OUTPUT);
-        match tended? {
-            Some(Word::Ended(end)) if end.cause == Cause::Lost => {
+        if let Some(lost) = tended.lost {
+            return Err(lost);
+        }
+        match tended.last {
+            Some(Word::Ended(end) | Word::Stuck(end, _)) if end.cause == Cause::Lost => {
                 Err(Lost("its claim was over, and it was ended".to_owned()))
             }
             Some(Word::Ended(end)) => Ok(Ran {
                 report: Report::of(end, &files.result),
+                broken: None,
+            }),
+            Some(Word::Stuck(end, pids)) => Ok(Ran {
+                report: Report::of(end, &files.result).stuck(&pids),
                 broken: None,
             }),
             Some(Word::Cannot(why)) => Ok(Ran::broken(format!("the command cannot be run: {why}"))),
@@ -168,24 +181,27 @@ impl Worker {
     }
 
     /// Keeps the claim until the keeper has its last word; a lost claim ends the command at once.
-    fn tend(&self, hold: &mut Hold<'_>, kept: &Kept) -> Result<Option<Word>, Lost> {
+    fn tend(&self, hold: &mut Hold<'_>, kept: &Kept) -> Tended {
+        let ended = |last| Tended { last, lost: None };
         loop {
             if let Ok(word) = kept.listen(hold.patience()) {
-                return Ok(word);
+                return ended(word);
             }
             let progress = kept.capture.last_line();
             self.shown.show(hold.id, &progress);
             if let Some(deadline) = hold.deadline.filter(|deadline| deadline.left() < CLOSE) {
                 // From here on the keeper has the time, and the claim is the deadline's.
                 let over = deadline.after(self.grace).after(KEEPER_LATE);
-                return Ok(kept.listen(over.left()).unwrap_or(None));
+                return ended(kept.listen(over.left()).unwrap_or(None));
             }
             let known = hold.until;
             if let Err(lost) = hold.keep(&progress) {
                 kept.tell(Order::Kill);
                 // Either it says that nothing is left, or it is buried with what is.
-                let _ = kept.listen(KEEPER_LATE);
-                return Err(lost);
+                return Tended {
+                    last: kept.listen(KEEPER_LATE).unwrap_or(None),
+                    lost: Some(lost),
+                };
             }
             if hold.until != known {
                 kept.tell(Order::Until(hold.until));
@@ -208,23 +224,24 @@ fn environment(
     dispatch: &Dispatch,
     fence: Seq,
     files: &Files,
-) -> Vec<(&'static str, Option<String>)> {
-    let path = |path: &std::path::Path| Some(path.to_string_lossy().into_owned());
+) -> Vec<(&'static str, Option<OsString>)> {
+    let run = dispatch.run.map(|run| run.to_string().into());
     vec![
-        ("COMITY_DISPATCH", Some(dispatch.id.to_string())),
-        ("COMITY_RUN", dispatch.run.map(|run| run.to_string())),
-        ("COMITY_PROJECT", Some(dispatch.project.to_string())),
-        ("COMITY_FENCE", Some(fence.get().to_string())),
-        ("COMITY_PROMPT_FILE", path(&files.prompt)),
-        ("COMITY_RESULT_FILE", path(&files.result)),
+        ("COMITY_DISPATCH", Some(dispatch.id.to_string().into())),
+        ("COMITY_RUN", run),
+        ("COMITY_PROJECT", Some(dispatch.project.to_string().into())),
+        ("COMITY_FENCE", Some(fence.get().to_string().into())),
+        ("COMITY_PROMPT_FILE", Some(files.prompt.clone().into())),
+        ("COMITY_RESULT_FILE", Some(files.result.clone().into())),
     ]
 }
 
-/// Reports, first the tokens and then the end; what is refused as a report is reported as that.
+/// Reports, first the tokens and then the end; what is refused as a report is reported as that. A
+/// count that is refused is only noted: it says nothing about the work.
 fn settle(hold: &Hold<'_>, dispatch: &Dispatch, report: Report) -> Result<Settled, Lost> {
     let mut report = report;
     if let Some(refused) = report_tokens(hold, dispatch, report.tokens)? {
-        report = Report::failed(format!("its tokens were refused: {refused}"));
+        report.note(&format!("its tokens are not counted: {refused}"));
     }
     match finish(hold, &report)? {
         None => Ok(Settled::Reported(report.outcome, report.summary)),
@@ -238,7 +255,8 @@ fn settle(hold: &Hold<'_>, dispatch: &Dispatch, report: Report) -> Result<Settle
     }
 }
 
-/// Reports what was used beside what earlier claims used; returns why that is refused, if it is.
+/// Reports what was used beside what earlier claims used, unless the command itself has reported as
+/// much; returns why that is refused, if it is.
 fn report_tokens(
     hold: &Hold<'_>,
     dispatch: &Dispatch,
@@ -248,16 +266,23 @@ fn report_tokens(
         return Ok(None);
     };
     let tokens = i64::try_from(tokens).unwrap_or(i64::MAX);
+    let tokens = dispatch.tokens.saturating_add(tokens);
     let report = ReportDispatch {
         id: hold.id,
-        tokens: Some(dispatch.tokens.saturating_add(tokens)),
+        tokens: Some(tokens),
         progress: None,
         fence: Some(hold.fence),
         expected_revision: None,
     };
-    refusal(hold.insist_or(|desk, key| desk.command(Pace::Hurried, key, &report))?)
+    let reported = hold.insist_or(|desk, key| desk.command(Pace::Hurried, key, &report))?;
+    let Err(refused) = reported else {
+        return Ok(None);
+    };
+    let found = hold.insist(|desk, _| desk.query(&GetDispatch { id: hold.id }))?;
+    Ok((found.dispatch.tokens < tokens).then_some(refused))
 }
 
+/// Reports the end; returns why that is refused, if it is.
 fn finish(hold: &Hold<'_>, report: &Report) -> Result<Option<String>, Lost> {
     let finish = FinishDispatch {
         id: hold.id,
@@ -268,16 +293,26 @@ fn finish(hold: &Hold<'_>, report: &Report) -> Result<Option<String>, Lost> {
         fence: Some(hold.fence),
         expected_revision: None,
     };
-    refusal(hold.insist_or(|desk, key| desk.command(Pace::Hurried, key, &finish))?)
+    let finished = hold.insist_or(|desk, key| desk.command(Pace::Hurried, key, &finish))?;
+    Ok(finished.err())
 }
 
-/// Returns what is wrong with a request; any other refusal means that the claim is lost.
-fn refusal<T>(answer: Result<T, crate::failure::Failure>) -> Result<Option<String>, Lost> {
-    match answer {
-        Ok(_) => Ok(None),
-        Err(failure) if matches!(code(&failure), "invalid" | "too_large" | "not_json") => {
-            Ok(Some(failure.message().to_owned()))
-        }
-        Err(failure) => Err(Lost(failure.message().to_owned())),
+#[cfg(test)]
+mod tests {
+    use std::os::unix::ffi::OsStringExt as _;
+
+    use super::*;
+
+    // Paths are bytes
+    #[test]
+    fn a_directory_of_any_name_can_be_told() {
+        let done = Done {
+            dispatch: 7,
+            fence: 70,
+            end: Settled::Lost(String::new()),
+            log: OsString::from_vec(b"/d\xff/7-70.log".to_vec()).into(),
+            broken: None,
+        };
+        assert_eq!(done.to_json()["log"], "/d\u{fffd}/7-70.log");
     }
 }

@@ -71,6 +71,22 @@ pub(super) struct Tally {
     pub(super) others: usize,
 }
 
+/// Counts a dispatch as in hand until it is dropped, even by a panic.
+struct Busy<'w>(&'w AtomicUsize);
+
+impl<'w> Busy<'w> {
+    fn new(count: &'w AtomicUsize) -> Self {
+        count.fetch_add(1, Ordering::SeqCst);
+        Self(count)
+    }
+}
+
+impl Drop for Busy<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
 impl Worker {
     /// Claims and works at one place until there is nothing to do, or the worker is stopped.
     pub(super) fn serve(&self, patience: Patience) -> Result<Tally, Failure> {
@@ -98,10 +114,10 @@ impl Worker {
     }
 
     fn do_one(&self, dispatch: &Dispatch, fence: Seq, tally: &mut Tally) -> Result<(), Failure> {
-        self.busy.fetch_add(1, Ordering::SeqCst);
+        let busy = Busy::new(&self.busy);
         let done = self.work(dispatch, fence);
         self.shown.tell(&done);
-        self.busy.fetch_sub(1, Ordering::SeqCst);
+        drop(busy);
         match done {
             Done {
                 broken: Some(why), ..
@@ -199,7 +215,7 @@ impl Worker {
         // Another agent's claim is that agent's to report, as long as it holds.
         let found = self.desk.query(&GetDispatch { id });
         let is_over = found.map_or_else(
-            |failure| !is_passing(&failure),
+            |missed| missed.is_lost(),
             |found| {
                 let found = found.dispatch;
                 found.fence != Some(fence) || found.claim_remaining_ms.is_none_or(|left| left == 0)

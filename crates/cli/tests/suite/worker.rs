@@ -90,10 +90,6 @@ fn a_command_that_fails_is_reported_as_such() {
             r#"printf '{"result":"%0300000d"}' 1 > "$COMITY_RESULT_FILE""#,
             "its report was refused",
         ),
-        (
-            r#"echo '{"tokens":9000000000000000000}' > "$COMITY_RESULT_FILE""#,
-            "its tokens were refused",
-        ),
     ] {
         let id = shop.hand_out(&json!({}));
         let done = shop.run("--as Blue", script);
@@ -109,6 +105,46 @@ fn a_command_that_fails_is_reported_as_such() {
             .collect();
         assert!(left.is_empty(), "{left:?}");
     }
+}
+
+// Work that is done is done, however its tokens are counted
+#[test]
+fn a_count_that_is_refused_changes_no_outcome() {
+    let post = Post::embedded();
+    let shop = Shop::new(&post);
+    let id = shop.hand_out(&json!({}));
+    let script = r#"echo '{"tokens":21}' > "$COMITY_RESULT_FILE"; echo > ready
+        while [ ! -e go ]; do sleep 0.05; done"#;
+    let worker = shop.start("--as Blue", script);
+    until(|| shop.file("ready").exists());
+    // The program counts for itself, and further than its file says.
+    let (number, fence) = (id.to_string(), shop.look(id)["fence"].to_string());
+    let words = ["dispatch", "report", &number, "--tokens", "50"];
+    let more = ["--fence", &fence, "--as", "Blue"];
+    shop.place().json(&[&words[..], &more].concat()).unwrap();
+    std::fs::write(shop.file("go"), "").unwrap();
+    let done = worker.finish();
+    assert_eq!(done.status.code(), Some(0), "{done:?}");
+    let dispatch = shop.look(id);
+    assert_eq!(dispatch["state"], "completed", "{dispatch}");
+    assert_eq!(
+        (&dispatch["tokens"], &dispatch["summary"]),
+        (&json!(50), &json!(""))
+    );
+    let id = shop.hand_out(&json!({}));
+    let script = r#"echo '{"summary":"s","tokens":9000000000000000000}' > "$COMITY_RESULT_FILE""#;
+    let done = shop.run("--as Blue", script);
+    assert_eq!(done.status.code(), Some(0), "{done:?}");
+    let dispatch = shop.look(id);
+    assert_eq!(
+        (&dispatch["state"], &dispatch["tokens"]),
+        (&json!("completed"), &json!(0))
+    );
+    let summary = dispatch["summary"].as_str().unwrap();
+    assert!(
+        summary.starts_with("s (its tokens are not counted: "),
+        "{summary}"
+    );
 }
 
 // S12: the prompt is data, never part of a command line

@@ -1,8 +1,16 @@
 //! The ends of commands below workers: whatever happens, nothing of them outlives their claim.
 
-use rustix::process::Signal;
-use serde_json::json;
+use std::cell::RefCell;
+use std::fs::File;
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
 
+use rustix::fs::OFlags;
+use rustix::process::Signal;
+use serde_json::{Value, json};
+
+use crate::place::COMITY;
 use crate::post::Post;
 use crate::shop::{Shop, is_alive, parent_of, said, send, until};
 
@@ -274,4 +282,135 @@ fn a_report_waits_for_the_server() {
     assert_eq!(shop.state(id), "completed");
     again.kill().unwrap();
     again.wait().unwrap();
+}
+
+/// Puts a pipe in the place of a file, which tells when the file is read.
+fn put_pipe(shop: &Shop<'_>, path: &Path) {
+    let pipe = shop.file("pipe");
+    let made = Command::new("mkfifo").arg(&pipe).status().unwrap();
+    assert!(made.success());
+    std::fs::rename(&pipe, path).unwrap();
+}
+
+/// Waits until somebody reads a pipe; that one waits until what is returned is dropped.
+fn when_read(path: &Path) -> File {
+    let flags = i32::try_from(OFlags::NONBLOCK.bits()).unwrap();
+    let open = || File::options().write(true).custom_flags(flags).open(path);
+    let found = RefCell::new(None);
+    until(|| {
+        *found.borrow_mut() = open().ok();
+        found.borrow().is_some()
+    });
+    found.into_inner().unwrap()
+}
+
+// What is wrong with this machine's files says nothing about a claim, whatever its word
+#[test]
+fn what_goes_wrong_here_loses_no_claim() {
+    let post = Post::embedded();
+    let shop = Shop::new(&post);
+    let id = shop.hand_out(&json!({}));
+    let script = "echo > ready; while [ ! -e go ]; do sleep 0.05; done";
+    let worker = shop.start("--as Blue", script);
+    until(|| shop.file("ready").exists());
+    let agents = shop.place().data().join("agents");
+    let project = std::fs::read_dir(agents).unwrap().next().unwrap().unwrap();
+    let (token, away) = (project.path().join("Blue.token"), shop.file("away"));
+    let settings = shop.place().data().join("comity.toml");
+    put_pipe(&shop, &settings);
+    std::fs::write(shop.file("go"), "").unwrap();
+    let first = when_read(&settings);
+    std::fs::rename(&token, &away).unwrap();
+    put_pipe(&shop, &settings);
+    drop(first);
+    // It found no token, which is `not_found`, and tries again.
+    let second = when_read(&settings);
+    std::fs::rename(&away, &token).unwrap();
+    std::fs::remove_file(&settings).unwrap();
+    drop(second);
+    let done = worker.finish();
+    assert_eq!(done.status.code(), Some(0), "{done:?}");
+    assert_eq!(shop.state(id), "completed");
+}
+
+/// Starts a worker in the place of a shell that has started something else before.
+fn beside_another(shop: &Shop<'_>, script: &str) -> (Child, i32) {
+    let _ = std::fs::remove_file(shop.file("beside"));
+    let before = "sleep 600 > /dev/null 2>&1 & echo $! > new; mv new beside; exec \"$@\"";
+    let worker = Command::new("sh")
+        .args(["-c", before, "sh", COMITY, "--data"])
+        .arg(shop.place().data())
+        .args(["--json", "dispatch", "exec", "--kind", "coder"])
+        .args(["--as", "Blue", "--", "sh", "-c", script])
+        .current_dir(shop.place().path())
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let beside = shop.pids_in("beside");
+    (worker, beside[0])
+}
+
+// What is not the worker's is left alone, whether a claim is lost or a keeper dies
+#[test]
+fn what_ran_before_the_worker_runs_on() {
+    let post = Post::embedded();
+    let shop = Shop::new(&post);
+    for is_cancelled in [true, false] {
+        let id = shop.hand_out(&json!({}));
+        let _ = std::fs::remove_file(shop.file("pids"));
+        let (worker, beside) = beside_another(&shop, STUBBORN);
+        let pids = shop.pids_in("pids");
+        if is_cancelled {
+            shop.cancel(id);
+        } else {
+            send(parent_of(pids[0]), Signal::KILL);
+        }
+        let done = worker.wait_with_output().unwrap();
+        assert!(all_gone(&pids), "{done:?}");
+        assert!(is_alive(beside), "{is_cancelled}: {done:?}");
+        send(beside, Signal::KILL);
+    }
+}
+
+// A signal to everything at once is the worker's to handle: the command has its grace
+#[test]
+fn a_keeper_goes_by_its_orders() {
+    let post = Post::embedded();
+    let shop = Shop::new(&post);
+    let id = shop.hand_out(&json!({}));
+    let script = "echo $$ > new; mv new pids; while [ ! -e go ]; do sleep 0.05; done; \
+        grep -E 'Sig(Ign|Cgt)' /proc/self/status > signals";
+    let worker = shop.start("--as Blue", script);
+    let keeper = parent_of(shop.pids_in("pids")[0]);
+    for signal in [Signal::HUP, Signal::INT, Signal::TERM] {
+        send(keeper, signal);
+    }
+    std::fs::write(shop.file("go"), "").unwrap();
+    let done = worker.finish();
+    assert_eq!(done.status.code(), Some(0), "{done:?}");
+    assert_eq!(shop.state(id), "completed");
+    // The command's own signals are as they were.
+    let signals = std::fs::read_to_string(shop.file("signals")).unwrap();
+    for line in signals.lines() {
+        let mask = line.split_whitespace().last().unwrap();
+        let mask = u64::from_str_radix(mask, 16).unwrap();
+        assert_eq!(mask & 0b0100_0000_0000_0011, 0, "{line}");
+    }
+}
+
+// Nothing is started for a claim that is over, or for a worker that is gone
+#[test]
+fn a_keeper_that_comes_too_late_starts_nothing() {
+    let post = Post::embedded();
+    let shop = Shop::new(&post);
+    let late = u64::MAX.to_string();
+    for until in ["1", &late] {
+        let words = ["dispatch", "keep", "--until", until, "--grace-ms", "0"];
+        let more = ["--prompt", "/dev/null", "--", "/no/such/program"];
+        let kept = shop.place().run(&[&words[..], &more].concat());
+        let told: Value = serde_json::from_slice(&kept.stdout).unwrap();
+        assert_eq!(told["ended"]["cause"], "lost", "{until}: {told}");
+    }
 }
