@@ -358,19 +358,22 @@ type Coming<T> = Pin<Box<dyn Future<Output = Result<T, Error>> + Send>>;
 /// A question that may be asked again.
 pub(crate) type Ask<T> = Box<dyn Fn() -> Coming<T> + Send + Sync>;
 
+/// The same about something.
+pub(crate) type AskOf<Q, T> = Box<dyn Fn(Q) -> Coming<T> + Send + Sync>;
+
 /// What a waiter needs of the kernel.
 pub(crate) struct Surroundings<T> {
     /// Asks for the answer that the caller's key has already.
     pub(crate) answered: Ask<Option<T>>,
     /// Tries the command once, unless something was let go since; whoever stops listening is not
     /// granted anything.
-    pub(crate) attempt: Box<dyn Fn(Option<Mark>) -> Coming<T> + Send + Sync>,
+    pub(crate) attempt: AskOf<Option<Mark>, T>,
     /// Tells whether what came of it is nothing yet.
     pub(crate) is_in_vain: fn(&T) -> bool,
     /// Asks whether anything is in the way.
     pub(crate) look: Ask<Seen>,
     /// Asks what was let go last: as of when, and which event, if one did.
-    pub(crate) last_let_go: Box<dyn Fn(LastLetGoQuery) -> Coming<(Seq, Option<Seq>)> + Send + Sync>,
+    pub(crate) last_let_go: AskOf<LastLetGoQuery, (Seq, Option<Seq>)>,
     /// The log's end.
     pub(crate) head: watch::Receiver<Seq>,
     /// Turns true when nobody should wait any longer.
