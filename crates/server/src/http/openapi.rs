@@ -176,6 +176,9 @@ fn responses(operation: &Operation) -> Map<String, Value> {
         let refusal = json!({ "$ref": format!("#/components/responses/{status}") });
         responses.insert(status.to_string(), refusal);
     }
+    // Said before there is a request that could be answered in our own words.
+    let too_long = "The address and the headers are too long; there is no body.";
+    responses.insert("431".to_owned(), json!({ "description": too_long }));
     responses
 }
 
