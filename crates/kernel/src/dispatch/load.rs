@@ -6,21 +6,9 @@ use comity_domain::{DispatchId, RunId};
 use crate::error::Error;
 use crate::params;
 use crate::run::Run;
-use crate::run::table as run_table;
+use crate::run::table::{self as run_table, below};
 use crate::store::{Row, StoreError};
 use crate::tx::Read;
-
-/// A run and everything below it.
-macro_rules! below {
-    ($rest:literal) => {
-        concat!(
-            "with recursive below (id) as (
-                select cast(?1 as bigint)
-                union all select r.id from run r join below b on r.parent_id = b.id) ",
-            $rest
-        )
-    };
-}
 
 /// Counts what is in hand; a claim whose time is up holds nothing. That the state is open is said as
 /// the index says it.

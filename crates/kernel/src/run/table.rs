@@ -222,6 +222,8 @@ macro_rules! below {
     };
 }
 
+pub(crate) use below;
+
 /// Returns a run and everything below it, parents before their children.
 pub(crate) fn subtree(read: &mut impl Read, root: RunId) -> Result<Vec<Run>, StoreError> {
     read.rows(
