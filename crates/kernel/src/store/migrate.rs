@@ -52,6 +52,31 @@ pub const MIGRATIONS: &[Migration] = &[
         sqlite: include_str!("../../migrations/sqlite/0006_runs.sql"),
         postgres: include_str!("../../migrations/postgres/0006_runs.sql"),
     },
+    Migration {
+        number: 7,
+        sqlite: include_str!("../../migrations/sqlite/0007_state.sql"),
+        postgres: include_str!("../../migrations/postgres/0007_state.sql"),
+    },
+    Migration {
+        number: 8,
+        sqlite: include_str!("../../migrations/sqlite/0008_streams.sql"),
+        postgres: include_str!("../../migrations/postgres/0008_streams.sql"),
+    },
+    Migration {
+        number: 9,
+        sqlite: include_str!("../../migrations/sqlite/0009_hooks.sql"),
+        postgres: include_str!("../../migrations/postgres/0009_hooks.sql"),
+    },
+    Migration {
+        number: 10,
+        sqlite: include_str!("../../migrations/sqlite/0010_discoveries.sql"),
+        postgres: include_str!("../../migrations/postgres/0010_discoveries.sql"),
+    },
+    Migration {
+        number: 11,
+        sqlite: include_str!("../../migrations/sqlite/0011_retention.sql"),
+        postgres: include_str!("../../migrations/postgres/0011_retention.sql"),
+    },
 ];
 
 /// Returns the schema that a list of steps leads to.

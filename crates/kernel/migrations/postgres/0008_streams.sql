@@ -1,0 +1,1 @@
+-- Consumers of the log, and the callers' own streams.

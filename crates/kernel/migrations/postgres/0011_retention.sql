@@ -1,0 +1,1 @@
+-- Payloads that were redacted, and the part of the log that only the archive has.

@@ -1,0 +1,1 @@
+-- Hooks: events told to programs elsewhere.

@@ -1,0 +1,1 @@
+-- Discoveries and what the project is interested in.
