@@ -14,6 +14,7 @@ use crate::commands::{
     contact::ContactCommand,
     dispatch::DispatchCommand,
     doctor::Doctor,
+    events::EventsCommand,
     export::Export,
     fleet,
     gate::GateCommand,
@@ -102,6 +103,9 @@ enum Command {
     /// Locks: ports, test runners, databases, by name.
     #[command(subcommand)]
     Lock(LockCommand),
+    /// The log: what happened, and what of it is kept.
+    #[command(subcommand)]
+    Events(EventsCommand),
     /// Sentinels: what is to be done once per interval.
     #[command(subcommand)]
     Sentinel(SentinelCommand),
@@ -202,6 +206,7 @@ impl Cli {
             Command::AskRelease(ask) => ask.run(&context()?),
             Command::AnswerRelease(answer) => answer.run(&context()?),
             Command::Lock(lock) => lock.run(&context()?),
+            Command::Events(events) => events.run(&context()?),
             Command::Sentinel(sentinel) => sentinel.run(&context()?),
             Command::Run(run) => run.run(&context()?),
             Command::Gate(gate) => gate.run(&context()?),

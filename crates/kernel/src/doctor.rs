@@ -262,6 +262,7 @@ fn revisions(read: &mut impl Read) -> Result<String, Error> {
             SubjectKind::Run => uncounted!("run"),
             SubjectKind::Dispatch => uncounted!("dispatch"),
             SubjectKind::Epoch => uncounted!("epoch"),
+            SubjectKind::Redaction => uncounted!("redaction"),
         };
         let wrong = read.row(sql, params![kind.as_str()], Row::take::<i64>)?;
         if let Some(id) = wrong {

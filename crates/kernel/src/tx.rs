@@ -19,7 +19,8 @@ use crate::log::{self, Envelope, Event, Place, Tables, link};
 use crate::memory::Memory;
 use crate::params;
 use crate::presence::Presence;
-use crate::store::search::{self, Cut, SearchFilter, Words};
+use crate::redaction::{drop_blobs, words};
+use crate::store::search::{self, Cut, Indexing, SearchFilter, Words};
 use crate::store::{Param, Row, Rows, Session, StoreError, Visit};
 
 /// Reads rows as of one moment.
@@ -119,7 +120,7 @@ pub(crate) struct Batch<'a> {
     /// Whether anything was written that a COMMIT must make durable.
     pub(crate) dirty: bool,
     /// What the command said, to be indexed with the whole batch.
-    pub(crate) words: Vec<Words>,
+    pub(crate) words: Vec<Indexing>,
 }
 
 impl Batch<'_> {
@@ -222,6 +223,36 @@ impl<'a, 'b> WriteTx<'a, 'b> {
         )
     }
 
+    /// Makes the transaction leave no trace of what it overwrites, as far as the engine can.
+    pub(crate) fn shred(&mut self) -> Result<(), StoreError> {
+        self.batch.guard(|session| session.shred())
+    }
+
+    /// Takes what was redacted out of what is off the log: first answers since the event, the names
+    /// of its files, and bytes that nothing else carries.
+    pub(crate) fn forget_copies(
+        &mut self,
+        seq: Seq,
+        taken: &[(serde_json::Value, serde_json::Value)],
+    ) -> Result<(), StoreError> {
+        for (taken, left) in taken {
+            // As the value of a field; an answer stays the JSON it was.
+            self.batch.write(
+                "update idempotency set answer = replace(answer, ?2, ?3)
+                 where seq >= ?1 and replace(answer, ?2, ?3) <> answer",
+                params![seq, &format!(":{taken}"), &format!(":{left}")],
+                Rows::Any,
+            )?;
+        }
+        self.batch.write(
+            "delete from quarantine where seq = ?1",
+            params![seq],
+            Rows::Any,
+        )?;
+        self.batch.dirty = true;
+        self.batch.guard(|session| drop_blobs(session))
+    }
+
     /// Appends an event to the log and applies it to the tables: the only way to change them.
     pub fn emit(&mut self, event: impl Into<Event>) -> Result<Seq, Error> {
         if self.emitted == EVENTS_PER_COMMAND_MAX {
@@ -252,10 +283,20 @@ impl<'a, 'b> WriteTx<'a, 'b> {
         };
         let hash = link(&self.batch.tip.hash, &serde_json::to_string(&envelope)?);
         self.batch.dirty = true;
+        let mut reworded = None;
         self.batch.guard(|session| {
             log::table::append(session, &envelope, &payload_sha256, &payload, &hash)?;
-            event.inner().apply(place, &mut Tables::new(session))
+            let apply =
+                |session: &mut dyn Session| event.inner().apply(place, &mut Tables::new(session));
+            match &event {
+                Event::EventRedacted(redacted) => {
+                    reworded = words::around(session, redacted, apply)?;
+                    Ok(())
+                }
+                _ => apply(session),
+            }
         })?;
+        self.batch.words.extend(reworded);
         self.batch.tip = Tip {
             seq: place.seq,
             hash,
@@ -264,7 +305,8 @@ impl<'a, 'b> WriteTx<'a, 'b> {
         if let Event::MessageSent(sent) = &event {
             let cut = self.cut.take();
             let cut = cut.unwrap_or_else(|| Cut::of(&sent.subject, &sent.body));
-            self.batch.words.push(Words::new(sent.id.get(), cut));
+            let words = Words::new(sent.id.get(), cut);
+            self.batch.words.push(Indexing::Added(words));
         }
         self.batch.ambient.failpoints.hit("command.after_emit")?;
         Ok(place.seq)

@@ -88,14 +88,15 @@ fn rendered(batch: &Batch, recorded: &Recorded, event: &Event) -> Vec<(String, C
         | Event::ReleaseAnswered(_)
         | Event::SentinelClaimed(_)
         | Event::SentinelReset(_)
-        | Event::EpochBegun(_) => Vec::new(),
+        | Event::EpochBegun(_)
+        | Event::EventRedacted(_) => Vec::new(),
         comity_kernel::work_event!() => {
             dispatch::file(batch, recorded, event).into_iter().collect()
         }
     }
 }
 
-fn slug(batch: &Batch, project: ProjectId) -> &str {
+pub(super) fn slug(batch: &Batch, project: ProjectId) -> &str {
     batch.projects.get(&project).map_or("unknown", |slug| slug)
 }
 

@@ -12,6 +12,8 @@ use crate::dispatch::event::{
 use crate::epoch::event::EpochBegun;
 use crate::mail::event::{MessageAcknowledged, MessageRead, MessageSent};
 use crate::project::event::{ProjectCreated, ProjectUpdated};
+use crate::redaction::Redacted;
+use crate::redaction::event::EventRedacted;
 use crate::reservation::event::{
     FilesReserved, LeaseExpired, LeaseForced, LeaseReleased, LeaseRenewed, LeaseRetired,
     LockAcquired, ReleaseAnswered, ReleaseRequested,
@@ -79,6 +81,8 @@ subjects! {
     Dispatch = "dispatch",
     /// An epoch of the log.
     Epoch = "epoch",
+    /// An event that was redacted.
+    Redaction = "redaction",
 }
 
 /// Where an event stands: what `apply` may know beside the payload.
@@ -142,6 +146,10 @@ pub trait Apply {
 
     /// Writes the tables: a function of the event and the tables alone.
     fn apply(&self, place: Place, tables: &mut Tables<'_>) -> Result<(), StoreError>;
+
+    /// Parts it from what somebody wrote; nothing where it holds only names, numbers and states
+    /// (I8).
+    fn redacted(&self) -> Option<Redacted>;
 }
 
 macro_rules! events {
@@ -247,6 +255,7 @@ events! {
     "dispatch_finished", 1, DispatchFinished;
     "dispatch_cancelled", 1, DispatchCancelled;
     "dispatch_timed_out", 1, DispatchTimedOut;
+    "event_redacted", 1, EventRedacted;
 }
 
 /// Matches every event of runs and dispatches, for whoever treats them alike.

@@ -28,6 +28,7 @@ use crate::mail::{
 };
 use crate::portfolio::{GetPortfolioStatus, LinkRuns, PortfolioOrder, UnlinkRuns};
 use crate::project::{EnsureProject, ListProjects, ProjectStatusQuery, UpdateProject};
+use crate::redaction::RedactEvent;
 use crate::reservation::{
     AnswerRelease, CheckFiles, ForceRelease, GetReservation, GuardCheck, ListReservations, Release,
     Renew, RequestRelease, ReserveFiles,
@@ -440,6 +441,10 @@ pub const OPERATIONS: &[Operation] = &[
         .http(&[route(Post, "/api/dispatches/{id}/retry", &["id"])])
         .mcp(Tool::None(Lean))
         .cli(&["dispatch retry"]),
+    command::<RedactEvent>(Ends)
+        .http(&[route(Post, "/api/events/{seq}/redact", &["seq"])])
+        .mcp(Tool::None(Person))
+        .cli(&["events redact"]),
     archivist::<AskStatus, ArchiveStatus>("archive_status", Reads, call_archive_status)
         .http(&[route(Get, "/api/archive", &[])])
         .mcp(Tool::None(Person))

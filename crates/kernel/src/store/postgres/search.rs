@@ -79,6 +79,14 @@ impl FullText for TsVector {
             Rows::Exactly(1),
         )
     }
+
+    fn remove(&self, session: &mut dyn Session, words: &Words) -> Result<(), StoreError> {
+        session.write(
+            "delete from message_text where message_id = ?1",
+            params![words.id],
+            Rows::Exactly(1),
+        )
+    }
 }
 
 /// Writes a term: tokens hold letters and digits only, so nothing in the quotes needs escaping.
