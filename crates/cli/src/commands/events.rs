@@ -1,10 +1,10 @@
 //! `comity events`.
 
 use clap::{Args, Subcommand};
-use comity_domain::Seq;
+use comity_domain::limits::TASK_BYTES_MAX;
+use comity_domain::{Seq, Text};
 use comity_kernel::Command as _;
 use comity_kernel::redaction::RedactEvent;
-use comity_kernel::reservation::Reason;
 
 use crate::failure::Failure;
 use crate::parse::text;
@@ -30,8 +30,8 @@ pub(crate) struct Redact {
     #[arg(value_name = "SEQ")]
     seq: i64,
     /// Why; it stays in the log, so it must not repeat what is taken out.
-    #[arg(long, value_parser = text::<Reason>)]
-    reason: Reason,
+    #[arg(long, value_parser = text::<Text<TASK_BYTES_MAX>>)]
+    reason: Text<TASK_BYTES_MAX>,
 }
 
 impl EventsCommand {

@@ -1,6 +1,7 @@
 //! Takes what somebody wrote out of an event.
 
-use comity_domain::Seq;
+use comity_domain::limits::TASK_BYTES_MAX;
+use comity_domain::{Seq, Text};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -13,7 +14,6 @@ use crate::command::{Command, Stop};
 use crate::error::{Error, Impossible};
 use crate::log::table::at;
 use crate::log::{Event, Recorded, Subject};
-use crate::reservation::Reason;
 use crate::tx::WriteTx;
 
 /// Takes what somebody wrote out of an event, for ever: out of its payload and out of whatever was
@@ -24,7 +24,7 @@ pub struct RedactEvent {
     /// The event's place in the log.
     pub seq: Seq,
     /// Why; it stays in the log, so it must not repeat what is taken out.
-    pub reason: Reason,
+    pub reason: Text<TASK_BYTES_MAX>,
 }
 
 /// The event has no words any more.

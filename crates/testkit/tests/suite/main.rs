@@ -23,6 +23,7 @@ mod model;
 mod presence;
 mod processes;
 mod projects;
+mod redactions;
 mod reservations;
 mod runs;
 mod schema;
