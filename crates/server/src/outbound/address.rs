@@ -4,7 +4,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 /// Ranges of IPv4 that are not public, as address and length of the prefix.
 const CLOSED_V4: [(Ipv4Addr, u32); 16] = [
-    (Ipv4Addr::new(0, 0, 0, 0), 8), // this network; 0.0.0.0 is this machine
+    (Ipv4Addr::UNSPECIFIED, 8),      // this network; 0.0.0.0 is this machine
     (Ipv4Addr::new(10, 0, 0, 0), 8), // private
     (Ipv4Addr::new(100, 64, 0, 0), 10), // shared by carriers; a cloud's metadata
     (Ipv4Addr::new(127, 0, 0, 0), 8), // this machine
