@@ -22,6 +22,7 @@ pub mod suggest;
 pub mod text;
 pub mod time;
 pub mod token;
+pub mod vector;
 mod words;
 
 pub use agent_name::AgentName;
@@ -41,3 +42,4 @@ pub use run::{Chain, Phase, RunState, Verdict};
 pub use text::{Line, Prose, Text};
 pub use time::{LeaseTime, Span, Timestamp};
 pub use token::{TokenHash, TokenSecret};
+pub use vector::{Embedding, ModelId};
