@@ -5,6 +5,7 @@
 //! `f64`, one component after the other. [`quick`] is the same in `f32`, with a bound on how far
 //! it may be off, so that a scan can look at everything quickly and at few rows exactly.
 
+pub mod hashed;
 mod wire;
 
 #[cfg(test)]
