@@ -23,6 +23,7 @@ pub mod suggest;
 pub mod text;
 pub mod time;
 pub mod token;
+pub mod vector;
 mod words;
 
 pub use agent_name::AgentName;
@@ -43,3 +44,4 @@ pub use stream::{CustomKind, PlainName};
 pub use text::{Line, Prose, Text};
 pub use time::{LeaseTime, Span, Timestamp};
 pub use token::{TokenHash, TokenSecret};
+pub use vector::{Embedding, ModelId};

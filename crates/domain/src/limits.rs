@@ -241,6 +241,11 @@ pub const DUE_MAX: i64 = 500;
 /// Dispatches that somebody who claims looks at before it asks run by run.
 pub const FIRST_CANDIDATES: i64 = 16;
 
+/// Numbers of one vector.
+pub const EMBEDDING_DIMENSION_MAX: usize = 4_096;
+/// Bytes of the name of a space of vectors.
+pub const MODEL_ID_BYTES_MAX: usize = 128;
+
 /// Bytes of one token of the full-text index; the rest of a longer run of letters is not indexed.
 pub const SEARCH_TOKEN_BYTES_MAX: usize = 64;
 /// Tokens of one text that are indexed; the rest of the text is not found.
