@@ -5,6 +5,7 @@
 
 pub mod agent_name;
 pub mod change;
+pub mod discovery;
 pub mod dispatch;
 pub mod gate;
 pub mod id;
@@ -28,10 +29,11 @@ mod words;
 
 pub use agent_name::AgentName;
 pub use change::Change;
+pub use discovery::{DiscoveryState, DiscoveryStep, DiscoveryTier, Score, Signal};
 pub use dispatch::{DispatchState, Outcome, Step};
 pub use gate::{Approver, Check, CheckKind, Gates, Rule, Tier, Transition};
 pub use id::{
-    AgentId, ApprovalId, ArtifactId, ContactId, DispatchId, MessageId, ProjectId, ReleaseRequestId,
+    AgentId, ApprovalId, ArtifactId, ContactId, DiscoveryId, DispatchId, MessageId, ProjectId, ReleaseRequestId,
     ReservationId, RunId, SentinelId, Seq, TokenId, VerdictId,
 };
 pub use lease::{LeaseEnd, LeaseMode, Ttl};

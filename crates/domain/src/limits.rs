@@ -245,6 +245,22 @@ pub const FIRST_CANDIDATES: i64 = 16;
 pub const EMBEDDING_DIMENSION_MAX: usize = 4_096;
 /// Bytes of the name of a space of vectors.
 pub const MODEL_ID_BYTES_MAX: usize = 128;
+/// Bytes of what a source calls a discovery.
+pub const SOURCE_ID_BYTES_MAX: usize = 512;
+/// Bytes of a discovery's summary.
+pub const DISCOVERY_SUMMARY_BYTES_MAX: usize = 16 * 1_024;
+/// Bytes of the name of what a discovery became.
+pub const REF_BYTES_MAX: usize = 256;
+/// Opinions on one discovery.
+pub const FEEDBACK_MAX: i64 = 1_000;
+/// Opinions that are shown with a discovery, the newest.
+pub const FEEDBACK_SHOWN_MAX: i64 = 20;
+/// Discoveries that one call lets decay or rolls back; it says when there are more.
+pub const DISCOVERIES_PER_CALL_MAX: i64 = 1_000;
+/// The longest age and period of decay.
+pub const DECAY_US_MAX: i64 = 10 * 365 * 24 * 60 * 60 * 1_000_000;
+/// Keywords, and sources, of one interest profile.
+pub const INTERESTS_MAX: usize = 256;
 
 /// Bytes of one token of the full-text index; the rest of a longer run of letters is not indexed.
 pub const SEARCH_TOKEN_BYTES_MAX: usize = 64;
