@@ -70,6 +70,8 @@ id! {
     ApprovalId,
     /// A dispatch's number.
     DispatchId,
+    /// A discovery's number.
+    DiscoveryId,
 }
 
 /// A place in the log: 1, 2, 3 … in commit order, 0 before the first event.

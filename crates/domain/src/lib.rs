@@ -5,6 +5,7 @@
 
 pub mod agent_name;
 pub mod change;
+pub mod discovery;
 pub mod dispatch;
 pub mod gate;
 pub mod id;
@@ -18,18 +19,21 @@ pub mod project;
 pub mod role;
 pub mod run;
 pub mod search;
+pub mod stream;
 pub mod suggest;
 pub mod text;
 pub mod time;
 pub mod token;
+pub mod vector;
 mod words;
 
 pub use agent_name::AgentName;
 pub use change::Change;
+pub use discovery::{DiscoveryState, DiscoveryStep, DiscoveryTier, Score, Signal};
 pub use dispatch::{DispatchState, Outcome, Step};
 pub use gate::{Approver, Check, CheckKind, Gates, Rule, Tier, Transition};
 pub use id::{
-    AgentId, ApprovalId, ArtifactId, ContactId, DispatchId, MessageId, ProjectId, ReleaseRequestId,
+    AgentId, ApprovalId, ArtifactId, ContactId, DiscoveryId, DispatchId, MessageId, ProjectId, ReleaseRequestId,
     ReservationId, RunId, SentinelId, Seq, TokenId, VerdictId,
 };
 pub use lease::{LeaseEnd, LeaseMode, Ttl};
@@ -38,6 +42,8 @@ pub use pattern::{BadPattern, LiteralPath, Pattern};
 pub use project::{GuardAway, GuardMode, ProjectKey, Slug};
 pub use role::{Right, Role};
 pub use run::{Chain, Phase, RunState, Verdict};
+pub use stream::{CustomKind, PlainName};
 pub use text::{Line, Prose, Text};
 pub use time::{LeaseTime, Span, Timestamp};
 pub use token::{TokenHash, TokenSecret};
+pub use vector::{Embedding, ModelId};

@@ -102,6 +102,15 @@ pub const FEEDS_PER_OPERATOR_MAX: usize = 1_000;
 /// Bytes of one frame that a client may send.
 pub const FRAME_BYTES_MAX: usize = 64 * 1_024;
 
+/// Bytes of the name of a stream or a consumer.
+pub const PLAIN_NAME_BYTES_MAX: usize = 128;
+/// Bytes of a kind of event of the callers' own.
+pub const CUSTOM_KIND_BYTES_MAX: usize = 128;
+/// Kinds that a filter may name.
+pub const FILTER_KINDS_MAX: usize = 128;
+/// Events that one question looks at, whether they match or not.
+pub const LOOKED_AT_MAX: i64 = 5_000;
+
 /// Statements a connection keeps prepared.
 pub const STATEMENT_CACHE_MAX: usize = 512;
 /// Bytes that must stay free on the data disk; below it writes are refused.
@@ -231,6 +240,27 @@ pub const BACK_OFF_US_MAX: i64 = 10 * 60 * 1_000_000;
 pub const DUE_MAX: i64 = 500;
 /// Dispatches that somebody who claims looks at before it asks run by run.
 pub const FIRST_CANDIDATES: i64 = 16;
+
+/// Numbers of one vector.
+pub const EMBEDDING_DIMENSION_MAX: usize = 4_096;
+/// Bytes of the name of a space of vectors.
+pub const MODEL_ID_BYTES_MAX: usize = 128;
+/// Bytes of what a source calls a discovery.
+pub const SOURCE_ID_BYTES_MAX: usize = 512;
+/// Bytes of a discovery's summary.
+pub const DISCOVERY_SUMMARY_BYTES_MAX: usize = 16 * 1_024;
+/// Bytes of the name of what a discovery became.
+pub const REF_BYTES_MAX: usize = 256;
+/// Opinions on one discovery.
+pub const FEEDBACK_MAX: i64 = 1_000;
+/// Opinions that are shown with a discovery, the newest.
+pub const FEEDBACK_SHOWN_MAX: i64 = 20;
+/// Discoveries that one call lets decay or rolls back; it says when there are more.
+pub const DISCOVERIES_PER_CALL_MAX: i64 = 1_000;
+/// The longest age and period of decay.
+pub const DECAY_US_MAX: i64 = 10 * 365 * 24 * 60 * 60 * 1_000_000;
+/// Keywords, and sources, of one interest profile.
+pub const INTERESTS_MAX: usize = 256;
 
 /// Bytes of one token of the full-text index; the rest of a longer run of letters is not indexed.
 pub const SEARCH_TOKEN_BYTES_MAX: usize = 64;

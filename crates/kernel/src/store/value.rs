@@ -1,7 +1,7 @@
 //! Values bound to statements and read from rows, the same for both engines.
 
 use comity_domain::{
-    AgentId, ApprovalId, ArtifactId, ContactId, DispatchId, LeaseTime, MessageId, ProjectId,
+    AgentId, ApprovalId, ArtifactId, ContactId, DiscoveryId, DispatchId, LeaseTime, MessageId, ProjectId,
     ReleaseRequestId, ReservationId, RunId, SentinelId, Seq, Timestamp, TokenId, VerdictId,
 };
 
@@ -150,6 +150,7 @@ integer_types! {
     VerdictId, VerdictId::new, VerdictId::get;
     ApprovalId, ApprovalId::new, ApprovalId::get;
     DispatchId, DispatchId::new, DispatchId::get;
+    DiscoveryId, DiscoveryId::new, DiscoveryId::get;
     Seq, Seq::new, Seq::get;
     Timestamp, Timestamp::from_micros, Timestamp::micros;
     LeaseTime, LeaseTime::from_micros, LeaseTime::micros;
