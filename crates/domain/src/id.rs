@@ -70,6 +70,8 @@ id! {
     ApprovalId,
     /// A dispatch's number.
     DispatchId,
+    /// A hook's number.
+    HookId,
     /// A discovery's number.
     DiscoveryId,
 }

@@ -258,6 +258,7 @@ fn revisions(read: &mut impl Read) -> Result<String, Error> {
             SubjectKind::Contact => uncounted!("contact"),
             SubjectKind::Reservation => audit::WRONG_ENDS,
             SubjectKind::ReleaseRequest => uncounted!("release_request"),
+            SubjectKind::Hook => uncounted!("hook"),
             SubjectKind::Sentinel => uncounted!("sentinel"),
             SubjectKind::Run => uncounted!("run"),
             SubjectKind::Dispatch => uncounted!("dispatch"),

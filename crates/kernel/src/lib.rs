@@ -35,6 +35,7 @@ pub mod dispatch;
 pub mod epoch;
 pub mod event;
 pub mod gate;
+pub mod hook;
 pub mod lock;
 pub mod mail;
 pub mod portfolio;

@@ -18,6 +18,8 @@ pub struct Memory {
     pub(crate) lease_ttl_us: i64,
     /// How long a holder must be silent before it may be forced, in new projects.
     pub(crate) lease_grace_us: i64,
+    /// Whether hooks may run programs.
+    pub(crate) hook_commands: bool,
 }
 
 impl Memory {
@@ -27,6 +29,7 @@ impl Memory {
             leases: LeaseIndex::default(),
             lease_ttl_us: options.lease_ttl_us,
             lease_grace_us: options.lease_grace_us,
+            hook_commands: options.hook_commands,
         }
     }
 }
@@ -39,6 +42,7 @@ impl Default for Memory {
             leases: LeaseIndex::default(),
             lease_ttl_us: TTL_US_DEFAULT,
             lease_grace_us: GRACE_US_DEFAULT,
+            hook_commands: false,
         }
     }
 }

@@ -69,6 +69,8 @@ pub struct Options {
     pub lease_ttl_us: i64,
     /// How long a holder must be silent before it may be forced, in new projects.
     pub lease_grace_us: i64,
+    /// Whether hooks may run programs.
+    pub hook_commands: bool,
     /// The steps of the schema.
     pub migrations: &'static [Migration],
     /// What writes the writer's statements down, if something does.
@@ -113,6 +115,7 @@ impl Options {
             batch_us_max: BATCH_US_MAX,
             lease_ttl_us: TTL_US_DEFAULT,
             lease_grace_us: GRACE_US_DEFAULT,
+            hook_commands: false,
             migrations: MIGRATIONS,
             #[cfg(feature = "testing")]
             recorder: None,

@@ -14,6 +14,7 @@ use comity_domain::{LeaseTime, Seq, Sha256Hex, Timestamp};
 use crate::actor::{Actor, Correlation};
 use crate::ambient::{Ambient, Now};
 use crate::error::Error;
+use crate::hook::cursor::{Keep, keep};
 use crate::log::line::payload_hash;
 use crate::log::{self, Envelope, Event, Place, Tables, link};
 use crate::memory::Memory;
@@ -220,6 +221,11 @@ impl<'a, 'b> WriteTx<'a, 'b> {
             params![owner, sha256.bytes(), size],
             Rows::Any,
         )
+    }
+
+    /// Keeps where a hook stands, off the log; that there is one is on it.
+    pub(crate) fn keep_hook(&mut self, kept: &Keep<'_>) -> Result<(), StoreError> {
+        keep(self.batch, kept)
     }
 
     /// Appends an event to the log and applies it to the tables: the only way to change them.

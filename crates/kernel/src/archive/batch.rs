@@ -229,6 +229,8 @@ impl Mentioned {
             | Event::ReleaseAnswered(_)
             | Event::SentinelClaimed(_)
             | Event::SentinelReset(_)
+            | Event::HookAdded(_)
+            | Event::HookRemoved(_)
             | Event::EpochBegun(_) => {}
             work_event!() => self.add_work(event),
         }

@@ -130,7 +130,10 @@ impl Vision {
             | Event::SentinelClaimed(_)
             | Event::SentinelReset(_)
             | work_event!() => Self::Project(event.inner().project()),
-            Event::TokenCreated(_) | Event::TokenRevoked(_) => Self::Operator,
+            Event::TokenCreated(_)
+            | Event::TokenRevoked(_)
+            | Event::HookAdded(_)
+            | Event::HookRemoved(_) => Self::Operator,
             Event::EpochBegun(_) => Self::Everybody,
             Event::MessageSent(sent) => Self::Sent {
                 project: sent.project,

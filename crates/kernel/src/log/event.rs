@@ -10,6 +10,7 @@ use crate::dispatch::event::{
     DispatchReported, DispatchReturned, DispatchStarted, DispatchTimedOut,
 };
 use crate::epoch::event::EpochBegun;
+use crate::hook::event::{HookAdded, HookRemoved};
 use crate::mail::event::{MessageAcknowledged, MessageRead, MessageSent};
 use crate::project::event::{ProjectCreated, ProjectUpdated};
 use crate::reservation::event::{
@@ -77,6 +78,8 @@ subjects! {
     Run = "run",
     /// A dispatch.
     Dispatch = "dispatch",
+    /// A hook.
+    Hook = "hook",
     /// An epoch of the log.
     Epoch = "epoch",
 }
@@ -202,6 +205,8 @@ events! {
     "agent_retired", 1, AgentRetired;
     "token_created", 1, TokenCreated;
     "token_revoked", 1, TokenRevoked;
+    "hook_added", 1, HookAdded;
+    "hook_removed", 1, HookRemoved;
     "message_sent", 1, MessageSent;
     "message_read", 1, MessageRead;
     "message_acknowledged", 1, MessageAcknowledged;

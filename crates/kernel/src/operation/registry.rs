@@ -21,6 +21,7 @@ use crate::dispatch::{
 use crate::doctor::{Backup, BackupMade, Doctor, Findings};
 use crate::error::Error;
 use crate::gate::{CheckGate, OverrideGate};
+use crate::hook::{AddHook, DeadLetters, ListHooks, RemoveHook, RetryDeadLetter};
 use crate::lock::{AcquireLock, ListLocks, ReleaseLock, RenewLock};
 use crate::mail::{
     Acknowledge, Forward, GetAttachment, GetMessage, Inbox, OverdueAcks, PutAttachment,
@@ -268,6 +269,30 @@ pub const OPERATIONS: &[Operation] = &[
         .http(&[route(Delete, "/api/sentinels/{name}", &["name"])])
         .mcp(Tool::None(Lean))
         .cli(&["sentinel reset"]),
+    command::<AddHook>(Adds)
+        .http(&[route(Post, "/api/hooks", &[])])
+        .mcp(Tool::None(Person))
+        .cli(&["events hook add"]),
+    query::<ListHooks>()
+        .http(&[route(Get, "/api/hooks", &[])])
+        .mcp(Tool::None(Person))
+        .cli(&["events hook list"]),
+    command::<RemoveHook>(Ends)
+        .http(&[route(Delete, "/api/hooks/{id}", &["id"])])
+        .mcp(Tool::None(Person))
+        .cli(&["events hook remove"]),
+    query::<DeadLetters>()
+        .http(&[route(Get, "/api/hooks/{id}/dead-letters", &["hook"])])
+        .mcp(Tool::None(Person))
+        .cli(&["events hook dead-letters"]),
+    command::<RetryDeadLetter>(Adds)
+        .http(&[route(
+            Post,
+            "/api/hooks/{id}/dead-letters/{seq}/retry",
+            &["hook", "seq"],
+        )])
+        .mcp(Tool::None(Person))
+        .cli(&["events hook retry"]),
     command::<CreateRun>(Adds)
         .http(&[route(Post, "/api/runs", &[])])
         .mcp(Named("create_run", Profile::Orchestrate))

@@ -1,8 +1,9 @@
 //! Values bound to statements and read from rows, the same for both engines.
 
 use comity_domain::{
-    AgentId, ApprovalId, ArtifactId, ContactId, DiscoveryId, DispatchId, LeaseTime, MessageId, ProjectId,
-    ReleaseRequestId, ReservationId, RunId, SentinelId, Seq, Timestamp, TokenId, VerdictId,
+    AgentId, ApprovalId, ArtifactId, ContactId, DiscoveryId, DispatchId, HookId, LeaseTime,
+    MessageId, ProjectId, ReleaseRequestId, ReservationId, RunId, SentinelId, Seq, Timestamp,
+    TokenId, VerdictId,
 };
 
 use super::StoreError;
@@ -145,6 +146,7 @@ integer_types! {
     ReservationId, ReservationId::new, ReservationId::get;
     ReleaseRequestId, ReleaseRequestId::new, ReleaseRequestId::get;
     SentinelId, SentinelId::new, SentinelId::get;
+    HookId, HookId::new, HookId::get;
     RunId, RunId::new, RunId::get;
     ArtifactId, ArtifactId::new, ArtifactId::get;
     VerdictId, VerdictId::new, VerdictId::get;
