@@ -9,6 +9,7 @@ pub mod discovery;
 pub mod dispatch;
 pub mod gate;
 pub mod id;
+pub mod interest;
 pub mod json;
 pub mod lease;
 pub mod limits;
@@ -23,6 +24,7 @@ pub mod suggest;
 pub mod text;
 pub mod time;
 pub mod token;
+pub mod vector;
 mod words;
 
 pub use agent_name::AgentName;
@@ -31,9 +33,10 @@ pub use discovery::{DiscoveryState, DiscoveryStep, DiscoveryTier, Score, Signal}
 pub use dispatch::{DispatchState, Outcome, Step};
 pub use gate::{Approver, Check, CheckKind, Gates, Rule, Tier, Transition};
 pub use id::{
-    AgentId, ApprovalId, ArtifactId, ContactId, DiscoveryId, DispatchId, MessageId, ProjectId, ReleaseRequestId,
-    ReservationId, RunId, SentinelId, Seq, TokenId, VerdictId,
+    AgentId, ApprovalId, ArtifactId, ContactId, DiscoveryId, DispatchId, MessageId, ProjectId,
+    ReleaseRequestId, ReservationId, RunId, SentinelId, Seq, TokenId, VerdictId,
 };
+pub use interest::{Addend, Weight, Weights};
 pub use lease::{LeaseEnd, LeaseMode, Ttl};
 pub use mail::{Address, ContactPolicy, Delivery, Importance, Sha256Hex};
 pub use pattern::{BadPattern, LiteralPath, Pattern};
@@ -43,3 +46,4 @@ pub use run::{Chain, Phase, RunState, Verdict};
 pub use text::{Line, Prose, Text};
 pub use time::{LeaseTime, Span, Timestamp};
 pub use token::{TokenHash, TokenSecret};
+pub use vector::{Embedding, ModelId};

@@ -248,6 +248,10 @@ pub const DISCOVERIES_PER_CALL_MAX: i64 = 1_000;
 pub const DECAY_US_MAX: i64 = 10 * 365 * 24 * 60 * 60 * 1_000_000;
 /// Keywords, and sources, of one interest profile.
 pub const INTERESTS_MAX: usize = 256;
+/// Numbers of one vector.
+pub const EMBEDDING_DIMENSION_MAX: usize = 4_096;
+/// Bytes of the name of a space of vectors.
+pub const MODEL_ID_BYTES_MAX: usize = 128;
 
 /// Bytes of one token of the full-text index; the rest of a longer run of letters is not indexed.
 pub const SEARCH_TOKEN_BYTES_MAX: usize = 64;

@@ -31,6 +31,7 @@ pub mod tx;
 pub mod agent;
 pub mod archive;
 pub mod contact;
+pub mod discovery;
 pub mod dispatch;
 pub mod epoch;
 pub mod event;

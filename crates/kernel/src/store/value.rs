@@ -1,8 +1,9 @@
 //! Values bound to statements and read from rows, the same for both engines.
 
 use comity_domain::{
-    AgentId, ApprovalId, ArtifactId, ContactId, DiscoveryId, DispatchId, LeaseTime, MessageId, ProjectId,
-    ReleaseRequestId, ReservationId, RunId, SentinelId, Seq, Timestamp, TokenId, VerdictId,
+    AgentId, ApprovalId, ArtifactId, ContactId, DiscoveryId, DispatchId, LeaseTime, MessageId,
+    ProjectId, ReleaseRequestId, ReservationId, RunId, SentinelId, Seq, Timestamp, TokenId,
+    VerdictId,
 };
 
 use super::StoreError;

@@ -1,0 +1,7 @@
+//! Discoveries: what somebody found, what it is worth, and what became of it.
+
+mod apply;
+pub mod event;
+pub(crate) mod table;
+
+pub use table::Discovery;
