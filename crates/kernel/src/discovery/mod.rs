@@ -2,6 +2,7 @@
 
 mod apply;
 pub mod event;
+pub mod index;
 pub(crate) mod table;
 
 pub use table::Discovery;
