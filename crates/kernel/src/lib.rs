@@ -33,6 +33,7 @@ pub mod archive;
 pub mod contact;
 pub mod discovery;
 pub mod dispatch;
+pub mod embedder;
 pub mod epoch;
 pub mod event;
 pub mod gate;

@@ -6,7 +6,7 @@ use comity_domain::{DiscoveryId, ProjectId};
 
 use super::event::{
     DiscoveryDecayed, DiscoveryDismissed, DiscoveryEmbedded, DiscoveryPromoted, DiscoveryScored,
-    DiscoverySubmitted, Embedded, FeedbackGiven, InterestProfileUpdated,
+    DiscoverySubmitted, Embedded, FeedbackGiven, InterestProfileUpdated, Which,
 };
 use crate::log::{Apply, Place, Subject, SubjectKind, Tables};
 use crate::params;
@@ -34,19 +34,20 @@ macro_rules! of_discovery {
 
 fn keep_vector(
     tables: &mut Tables<'_>,
-    id: DiscoveryId,
-    project: ProjectId,
+    place: Place,
+    which: Which,
     embedded: &Embedded,
 ) -> Result<(), StoreError> {
     tables.write(
-        "insert into discovery_vector (discovery_id, project_id, model, dimension, vector)
-         values (?1, ?2, ?3, ?4, ?5)",
+        "insert into discovery_vector (discovery_id, project_id, model, dimension, vector, seq)
+         values (?1, ?2, ?3, ?4, ?5, ?6)",
         params![
-            id,
-            project,
+            which.id,
+            which.project,
             embedded.model.as_str(),
             embedded.dimension,
             embedded.vector.to_le_bytes().as_slice(),
+            place.seq,
         ],
         Rows::Exactly(1),
     )
@@ -92,8 +93,12 @@ impl Apply for DiscoverySubmitted {
             ],
             Rows::Exactly(1),
         )?;
+        let which = Which {
+            id: self.id,
+            project: self.project,
+        };
         match &self.embedding {
-            Some(embedded) => keep_vector(tables, self.id, self.project, embedded),
+            Some(embedded) => keep_vector(tables, place, which, embedded),
             None => Ok(()),
         }
     }
@@ -102,8 +107,8 @@ impl Apply for DiscoverySubmitted {
 impl Apply for DiscoveryEmbedded {
     of_discovery!();
 
-    fn apply(&self, _place: Place, tables: &mut Tables<'_>) -> Result<(), StoreError> {
-        keep_vector(tables, self.which.id, self.which.project, &self.embedding)?;
+    fn apply(&self, place: Place, tables: &mut Tables<'_>) -> Result<(), StoreError> {
+        keep_vector(tables, place, self.which, &self.embedding)?;
         count(tables, self.which.id)
     }
 }

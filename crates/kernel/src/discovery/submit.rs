@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::event::{DiscoverySubmitted, Embedded};
 use super::table::{self, Discovery};
-use super::{Source, scan};
+use super::{Source, index};
 use crate::actor::Party;
 use crate::command::{Command, Stop};
 use crate::error::Error;
@@ -157,7 +157,7 @@ impl SubmitDiscovery {
             let rule = "needs an `embedding` to compare";
             return Err(Error::invalid("dedup_threshold", rule));
         };
-        let nearest = scan::nearest(read, project, &self.source, model, vector)?;
+        let nearest = index::nearest(read, project, &self.source, model, vector)?;
         Ok(nearest.filter(|(_, similarity)| *similarity >= threshold))
     }
 }

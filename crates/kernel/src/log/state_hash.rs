@@ -49,7 +49,7 @@ pub const PROJECTED: [(&str, &str); 27] = [
     ),
     (
         "discovery_vector",
-        "select discovery_id, project_id, model, dimension, vector
+        "select discovery_id, project_id, model, dimension, vector, seq
          from discovery_vector order by discovery_id, model",
     ),
     (
@@ -161,12 +161,13 @@ pub const PROJECTED: [(&str, &str); 27] = [
 
 /// Tables that are not projections: the log itself, the index of words, the steps
 /// that dispatches and discoveries may take, and what upkeep writes.
-pub const OFF_LOG: [&str; 12] = [
+pub const OFF_LOG: [&str; 13] = [
     "archive",
     "archive_commit",
     "blob",
     "blob_owner",
     "discovery_edge",
+    "discovery_text",
     "dispatch_edge",
     "event",
     "idempotency",
@@ -177,7 +178,12 @@ pub const OFF_LOG: [&str; 12] = [
 ];
 
 /// Tables that SQLite's full-text search adds for itself, and the one that shows its words.
-pub const OFF_LOG_SQLITE: [&str; 5] = [
+pub const OFF_LOG_SQLITE: [&str; 10] = [
+    "discovery_text_config",
+    "discovery_text_data",
+    "discovery_text_docsize",
+    "discovery_text_idx",
+    "discovery_word",
     "message_text_config",
     "message_text_data",
     "message_text_docsize",
