@@ -30,7 +30,7 @@ mod words;
 
 pub use agent_name::AgentName;
 pub use change::Change;
-pub use discovery::{DiscoveryState, DiscoveryStep, DiscoveryTier, Score, Signal};
+pub use discovery::{DiscoveryOrder, DiscoveryState, DiscoveryStep, DiscoveryTier, Score, Signal};
 pub use dispatch::{DispatchState, Outcome, Step};
 pub use gate::{Approver, Check, CheckKind, Gates, Rule, Tier, Transition};
 pub use id::{

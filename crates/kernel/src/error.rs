@@ -175,7 +175,7 @@ pub enum Error {
         threshold: f64,
     },
     /// The discovery became work before.
-    #[error("discovery {discovery} was promoted to `{reference}`")]
+    #[error("discovery {discovery} was promoted before")]
     AlreadyPromoted {
         /// The discovery.
         discovery: DiscoveryId,

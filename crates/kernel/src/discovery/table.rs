@@ -314,15 +314,6 @@ pub(super) fn dimension(
     )
 }
 
-/// Returns how many opinions on a discovery there are.
-pub(super) fn count_feedback(read: &mut impl Read, id: DiscoveryId) -> Result<i64, StoreError> {
-    read.one(
-        "select count(*) from discovery_feedback where discovery_id = ?1",
-        params![id],
-        Row::take,
-    )
-}
-
 /// Returns the number for the next discovery.
 pub(super) fn next_id(read: &mut impl Read) -> Result<DiscoveryId, StoreError> {
     read.one(next_id!("discovery"), &[], Row::take)
