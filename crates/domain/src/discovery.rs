@@ -49,6 +49,16 @@ words! {
     }
 }
 
+words! {
+    /// The order of a list of discoveries.
+    DiscoveryOrder {
+        /// The newest first.
+        Newest = "newest",
+        /// The best first.
+        Score = "score",
+    }
+}
+
 /// What can be done to a discovery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DiscoveryStep {

@@ -10,6 +10,7 @@ pub mod dispatch;
 pub mod gate;
 pub mod hook;
 pub mod id;
+pub mod interest;
 pub mod json;
 pub mod lease;
 pub mod limits;
@@ -30,7 +31,7 @@ mod words;
 
 pub use agent_name::AgentName;
 pub use change::Change;
-pub use discovery::{DiscoveryState, DiscoveryStep, DiscoveryTier, Score, Signal};
+pub use discovery::{DiscoveryOrder, DiscoveryState, DiscoveryStep, DiscoveryTier, Score, Signal};
 pub use dispatch::{DispatchState, Outcome, Step};
 pub use gate::{Approver, Check, CheckKind, Gates, Rule, Tier, Transition};
 pub use hook::{HookCommand, HookSecret, HookUrl};
@@ -38,6 +39,7 @@ pub use id::{
     AgentId, ApprovalId, ArtifactId, ContactId, DiscoveryId, DispatchId, HookId, MessageId,
     ProjectId, ReleaseRequestId, ReservationId, RunId, SentinelId, Seq, TokenId, VerdictId,
 };
+pub use interest::{Addend, Weight, Weights};
 pub use lease::{LeaseEnd, LeaseMode, Ttl};
 pub use mail::{Address, ContactPolicy, Delivery, Importance, Sha256Hex};
 pub use pattern::{BadPattern, LiteralPath, Pattern};

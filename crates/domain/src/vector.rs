@@ -117,7 +117,8 @@ impl Unit {
         let pairs = self.0.iter().zip(other);
         let dot: f64 = pairs.map(|(&a, &b)| f64::from(a) * f64::from(b)).sum();
         let norms = (squares(&self.0) * squares(other)).sqrt();
-        Some((dot / norms).clamp(-1.0, 1.0))
+        // The negative zero is another number to whoever sorts.
+        Some((dot / norms).clamp(-1.0, 1.0) + 0.0)
     }
 }
 

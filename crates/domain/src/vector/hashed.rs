@@ -9,11 +9,16 @@
 
 use std::collections::HashMap;
 
-use super::{Embedding, narrow};
+use super::{Embedding, ModelId, narrow};
 use crate::search::tokens;
 
 /// The name of this space of vectors.
 pub const MODEL: &str = "hashed-1";
+
+/// Returns the name as a type.
+pub fn model() -> ModelId {
+    ModelId::known(MODEL)
+}
 
 /// The numbers of each vector.
 pub const DIMENSION: usize = 384;

@@ -151,6 +151,11 @@ impl ModelId {
         Ok(Self(text))
     }
 
+    /// Takes a name that is known to be good.
+    pub(super) fn known(name: &'static str) -> Self {
+        Self(name.to_owned())
+    }
+
     /// Returns the name.
     pub fn as_str(&self) -> &str {
         &self.0

@@ -63,6 +63,8 @@ create table discovery_vector (
     model text collate "C" not null,
     dimension bigint not null constraint discovery_vector_dimension check (dimension > 0),
     vector bytea not null,
+    -- The event that brought it. Memory takes vectors in by it, so none is ever changed.
+    seq bigint not null constraint discovery_vector_seq unique,
     constraint discovery_vector_key primary key (discovery_id, model),
     constraint discovery_vector_length check (length(vector) = 4 * dimension)
 );
@@ -138,3 +140,15 @@ create trigger discovery_insert before insert on discovery for each row execute 
 create trigger discovery_update before update on discovery for each row execute function discovery_update();
 create trigger discovery_delete before delete on discovery for each row execute function refuse();
 create trigger discovery_truncate before truncate on discovery for each statement execute function refuse();
+
+create trigger discovery_vector_update before update on discovery_vector for each row execute function refuse();
+create trigger discovery_vector_delete before delete on discovery_vector for each row execute function refuse();
+create trigger discovery_vector_truncate before truncate on discovery_vector for each statement execute function refuse();
+
+-- Off the log: the words of discoveries, as our own tokens, titles with weight A.
+create table discovery_text (
+    discovery_id bigint not null primary key constraint discovery_text_discovery references discovery (id) on delete restrict,
+    tokens tsvector not null
+);
+
+create index discovery_text_tokens on discovery_text using gin (tokens);

@@ -63,6 +63,8 @@ create table discovery_vector (
     model text not null,
     dimension integer not null constraint discovery_vector_dimension check (dimension > 0),
     vector blob not null,
+    -- The event that brought it. Memory takes vectors in by it, so none is ever changed.
+    seq integer not null constraint discovery_vector_seq unique,
     constraint discovery_vector_key primary key (discovery_id, model),
     constraint discovery_vector_length check (length(vector) = 4 * dimension)
 ) strict;
@@ -130,3 +132,22 @@ begin select raise(abort, 'discovery_update'); end;
 
 create trigger discovery_delete before delete on discovery
 begin select raise(abort, 'discovery_delete'); end;
+
+-- Both keys are looked at here, too.
+create trigger discovery_vector_insert before insert on discovery_vector
+when exists (select 1 from discovery_vector where seq = new.seq)
+    or exists (select 1 from discovery_vector where discovery_id = new.discovery_id
+        and model = new.model)
+begin select raise(abort, 'discovery_vector_insert'); end;
+create trigger discovery_vector_update before update on discovery_vector
+begin select raise(abort, 'discovery_vector_update'); end;
+create trigger discovery_vector_delete before delete on discovery_vector
+begin select raise(abort, 'discovery_vector_delete'); end;
+
+-- Off the log: the words of discoveries, as our own tokens; titles stand where subjects do.
+create virtual table discovery_text using fts5 (
+    subject, body, content = '', tokenize = 'ascii'
+);
+
+-- The same index, word by word, for whoever examines it.
+create virtual table discovery_word using fts5vocab (discovery_text, instance);

@@ -5,6 +5,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::agent::event::{AgentRegistered, AgentRetired, AgentUpdated};
 use crate::contact::event::{ContactAnswered, ContactRequested};
+use crate::discovery::event::{
+    DiscoveryDecayed, DiscoveryDismissed, DiscoveryEmbedded, DiscoveryPromoted, DiscoveryScored,
+    DiscoverySubmitted, FeedbackGiven, InterestProfileUpdated,
+};
 use crate::dispatch::event::{
     DispatchCancelled, DispatchClaimed, DispatchCreated, DispatchExtended, DispatchFinished,
     DispatchReported, DispatchReturned, DispatchStarted, DispatchTimedOut,
@@ -80,6 +84,10 @@ subjects! {
     Dispatch = "dispatch",
     /// A hook.
     Hook = "hook",
+    /// A discovery.
+    Discovery = "discovery",
+    /// What a project is interested in; its number is the project's.
+    InterestProfile = "interest_profile",
     /// An epoch of the log.
     Epoch = "epoch",
 }
@@ -252,6 +260,14 @@ events! {
     "dispatch_finished", 1, DispatchFinished;
     "dispatch_cancelled", 1, DispatchCancelled;
     "dispatch_timed_out", 1, DispatchTimedOut;
+    "discovery_submitted", 1, DiscoverySubmitted;
+    "discovery_embedded", 1, DiscoveryEmbedded;
+    "discovery_scored", 1, DiscoveryScored;
+    "discovery_decayed", 1, DiscoveryDecayed;
+    "discovery_promoted", 1, DiscoveryPromoted;
+    "discovery_dismissed", 1, DiscoveryDismissed;
+    "feedback_given", 1, FeedbackGiven;
+    "interest_profile_updated", 1, InterestProfileUpdated;
 }
 
 /// Matches every event of runs and dispatches, for whoever treats them alike.
@@ -286,5 +302,20 @@ macro_rules! work_event {
             | $crate::log::Event::DispatchFinished(_)
             | $crate::log::Event::DispatchCancelled(_)
             | $crate::log::Event::DispatchTimedOut(_)
+    };
+}
+
+/// Matches every event of discoveries and interest profiles, for whoever treats them alike.
+#[macro_export]
+macro_rules! discovery_event {
+    () => {
+        $crate::log::Event::DiscoverySubmitted(_)
+            | $crate::log::Event::DiscoveryEmbedded(_)
+            | $crate::log::Event::DiscoveryScored(_)
+            | $crate::log::Event::DiscoveryDecayed(_)
+            | $crate::log::Event::DiscoveryPromoted(_)
+            | $crate::log::Event::DiscoveryDismissed(_)
+            | $crate::log::Event::FeedbackGiven(_)
+            | $crate::log::Event::InterestProfileUpdated(_)
     };
 }

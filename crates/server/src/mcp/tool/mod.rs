@@ -10,6 +10,7 @@ mod ask;
 mod check;
 mod contacts;
 mod create_run;
+mod discovery;
 mod dispatch;
 mod evidence;
 mod inbox;
@@ -71,6 +72,7 @@ impl OwnTool {
 /// Shortens a refusal, of whichever tool.
 pub(super) fn refusal(error: Value) -> Value {
     let marks = Marks::new();
+    let error = discovery::refusal(error, &marks);
     run::refusal(lease::refusal(error, &marks), &marks)
 }
 
@@ -84,7 +86,7 @@ const fn own<T: Own>() -> OwnTool {
 }
 
 /// Every tool with a request of its own.
-const OWN: [OwnTool; 26] = [
+const OWN: [OwnTool; 28] = [
     own::<agents::ListAgents>(),
     own::<send::SendMessage>(),
     own::<inbox::Inbox>(),
@@ -111,6 +113,8 @@ const OWN: [OwnTool; 26] = [
     own::<work::ClaimDispatch>(),
     own::<work::ReportDispatch>(),
     own::<work::FinishDispatch>(),
+    own::<discovery::SubmitDiscovery>(),
+    own::<discovery::JudgeDiscovery>(),
 ];
 
 /// Finds a tool with a request of its own.
