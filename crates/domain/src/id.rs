@@ -70,6 +70,10 @@ id! {
     ApprovalId,
     /// A dispatch's number.
     DispatchId,
+    /// A stream's number.
+    StreamId,
+    /// A consumer's number.
+    ConsumerId,
 }
 
 /// A place in the log: 1, 2, 3 … in commit order, 0 before the first event.

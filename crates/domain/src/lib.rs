@@ -30,8 +30,8 @@ pub use change::Change;
 pub use dispatch::{DispatchState, Outcome, Step};
 pub use gate::{Approver, Check, CheckKind, Gates, Rule, Tier, Transition};
 pub use id::{
-    AgentId, ApprovalId, ArtifactId, ContactId, DispatchId, MessageId, ProjectId, ReleaseRequestId,
-    ReservationId, RunId, SentinelId, Seq, TokenId, VerdictId,
+    AgentId, ApprovalId, ArtifactId, ConsumerId, ContactId, DispatchId, MessageId, ProjectId,
+    ReleaseRequestId, ReservationId, RunId, SentinelId, Seq, StreamId, TokenId, VerdictId,
 };
 pub use lease::{LeaseEnd, LeaseMode, Ttl};
 pub use mail::{Address, ContactPolicy, Delivery, Importance, Sha256Hex};

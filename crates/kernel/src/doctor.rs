@@ -261,6 +261,8 @@ fn revisions(read: &mut impl Read) -> Result<String, Error> {
             SubjectKind::Sentinel => uncounted!("sentinel"),
             SubjectKind::Run => uncounted!("run"),
             SubjectKind::Dispatch => uncounted!("dispatch"),
+            SubjectKind::Stream => uncounted!("stream"),
+            SubjectKind::Consumer => uncounted!("consumer"),
             SubjectKind::Epoch => uncounted!("epoch"),
         };
         let wrong = read.row(sql, params![kind.as_str()], Row::take::<i64>)?;

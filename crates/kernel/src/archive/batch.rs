@@ -229,6 +229,10 @@ impl Mentioned {
             | Event::ReleaseAnswered(_)
             | Event::SentinelClaimed(_)
             | Event::SentinelReset(_)
+            | Event::ConsumerRegistered(_)
+            | Event::ConsumerReset(_)
+            | Event::ConsumerExpired(_)
+            | Event::CustomAppended(_)
             | Event::EpochBegun(_) => {}
             work_event!() => self.add_work(event),
         }

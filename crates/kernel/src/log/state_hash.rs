@@ -8,7 +8,7 @@ use crate::store::{StoreError, Value};
 use crate::tx::Read;
 
 /// Tables that `apply` writes, in name order, each with its columns in a fixed order.
-pub const PROJECTED: [(&str, &str); 23] = [
+pub const PROJECTED: [(&str, &str); 26] = [
     (
         "agent",
         "select id, project_id, name, name_folded, program, model, task, metadata, orchestrate,
@@ -28,6 +28,12 @@ pub const PROJECTED: [(&str, &str); 23] = [
         "artifact",
         "select id, run_id, phase, kind, path, url, sha256, agent_id, created_at, withdrawn_at
          from artifact order by id",
+    ),
+    (
+        "consumer",
+        "select id, project_id, name, filter, ttl_us, generation, agent_id, since, placed_seq,
+            registered_at, registered_lease_us, ended_at, revision
+         from consumer order by id",
     ),
     (
         "contact",
@@ -120,6 +126,14 @@ pub const PROJECTED: [(&str, &str); 23] = [
          from sentinel order by id",
     ),
     (
+        "stream",
+        "select id, project_id, name, version, created_at, revision from stream order by id",
+    ),
+    (
+        "stream_event",
+        "select stream_id, version, seq from stream_event order by stream_id, version",
+    ),
+    (
         "thread_member",
         "select agent_id, thread_id, last_message_id
          from thread_member order by agent_id, thread_id",
@@ -138,11 +152,12 @@ pub const PROJECTED: [(&str, &str); 23] = [
 
 /// Tables that are not projections: the log itself, the index of words, the steps a
 /// dispatch may take, and what upkeep writes.
-pub const OFF_LOG: [&str; 11] = [
+pub const OFF_LOG: [&str; 12] = [
     "archive",
     "archive_commit",
     "blob",
     "blob_owner",
+    "consumer_cursor",
     "dispatch_edge",
     "event",
     "idempotency",

@@ -1,4 +1,4 @@
-//! Copies what is off the log: answers, bytes, and where archives stand. Presence stays behind.
+//! Copies what is off the log: answers, bytes, and where archives and consumers stand. Presence stays behind.
 
 use super::in_transaction;
 use crate::error::Error;
@@ -7,7 +7,7 @@ use crate::store::{Param, Row, Rows, StoreError, Value, WriteEngine};
 use crate::tx::Read;
 
 /// A table, how it is read whole, and how a row of it is written.
-const TABLES: [(&str, &str); 5] = [
+const TABLES: [(&str, &str); 6] = [
     (
         "select owner, sha256, bytes from blob_owner",
         "insert into blob_owner (owner, sha256, bytes) values (?1, ?2, ?3)
@@ -32,6 +32,13 @@ const TABLES: [(&str, &str); 5] = [
         "select archive_id, seq, path, reason, added_at from quarantine",
         "insert into quarantine (archive_id, seq, path, reason, added_at)
          values (?1, ?2, ?3, ?4, ?5) on conflict (archive_id, seq, path) do nothing",
+    ),
+    (
+        "select consumer_id, placed_seq, seq, document, acked_at, seen_at, seen_lease_us
+         from consumer_cursor",
+        "insert into consumer_cursor
+            (consumer_id, placed_seq, seq, document, acked_at, seen_at, seen_lease_us)
+         values (?1, ?2, ?3, ?4, ?5, ?6, ?7) on conflict (consumer_id) do nothing",
     ),
 ];
 

@@ -11,6 +11,7 @@ mod check;
 mod contacts;
 mod create_run;
 mod dispatch;
+mod events;
 mod evidence;
 mod inbox;
 mod lean;
@@ -84,7 +85,7 @@ const fn own<T: Own>() -> OwnTool {
 }
 
 /// Every tool with a request of its own.
-const OWN: [OwnTool; 26] = [
+const OWN: [OwnTool; 27] = [
     own::<agents::ListAgents>(),
     own::<send::SendMessage>(),
     own::<inbox::Inbox>(),
@@ -111,6 +112,7 @@ const OWN: [OwnTool; 26] = [
     own::<work::ClaimDispatch>(),
     own::<work::ReportDispatch>(),
     own::<work::FinishDispatch>(),
+    own::<events::Events>(),
 ];
 
 /// Finds a tool with a request of its own.
