@@ -4,6 +4,7 @@ mod ago;
 pub(crate) mod archive;
 mod conversation;
 pub(crate) mod dispatches;
+pub(crate) mod events;
 pub(crate) mod evidence;
 mod field;
 pub(crate) mod gates;
