@@ -36,8 +36,9 @@ pub use dispatch::{DispatchState, Outcome, Step};
 pub use gate::{Approver, Check, CheckKind, Gates, Rule, Tier, Transition};
 pub use hook::{HookCommand, HookSecret, HookUrl};
 pub use id::{
-    AgentId, ApprovalId, ArtifactId, ContactId, DiscoveryId, DispatchId, HookId, MessageId,
-    ProjectId, ReleaseRequestId, ReservationId, RunId, SentinelId, Seq, TokenId, VerdictId,
+    AgentId, ApprovalId, ArtifactId, ConsumerId, ContactId, DiscoveryId, DispatchId, HookId,
+    MessageId, ProjectId, ReleaseRequestId, ReservationId, RunId, SentinelId, Seq, StreamId,
+    TokenId, VerdictId,
 };
 pub use interest::{Addend, Weight, Weights};
 pub use lease::{LeaseEnd, LeaseMode, Ttl};

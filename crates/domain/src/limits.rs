@@ -111,6 +111,23 @@ pub const FILTER_KINDS_MAX: usize = 128;
 /// Events that one question looks at, whether they match or not.
 pub const LOOKED_AT_MAX: i64 = 5_000;
 
+/// Bytes of the payload of an event of the callers' own, as JSON.
+pub const CUSTOM_BYTES_MAX: usize = 64 * 1_024;
+/// Streams of one project.
+pub const STREAMS_MAX: i64 = 10_000;
+/// Consumers of one project, and of the workspace.
+pub const CONSUMERS_MAX: i64 = 1_000;
+/// Bytes of what a consumer keeps beside its place, as JSON.
+pub const CURSOR_BYTES_MAX: usize = 16 * 1_024;
+/// The shortest time after which a silent consumer may be gone: longer than it may wait.
+pub const CONSUMER_TTL_US_MIN: i64 = 2 * WAIT_US_MAX;
+/// The longest.
+pub const CONSUMER_TTL_US_MAX: i64 = 30 * 24 * 60 * 60 * 1_000_000;
+/// How seldom it is noted that a consumer asked.
+pub const CONSUMER_SEEN_US: i64 = 30 * 1_000_000;
+/// Consumers that end in one command.
+pub const CONSUMERS_ENDED_MAX: i64 = 500;
+
 /// Statements a connection keeps prepared.
 pub const STATEMENT_CACHE_MAX: usize = 512;
 /// Bytes that must stay free on the data disk; below it writes are refused.

@@ -280,6 +280,8 @@ fn revisions(read: &mut impl Read) -> Result<String, Error> {
             SubjectKind::Dispatch => uncounted!("dispatch"),
             SubjectKind::Discovery => uncounted!("discovery"),
             SubjectKind::InterestProfile => uncounted!("interest_profile"),
+            SubjectKind::Stream => uncounted!("stream"),
+            SubjectKind::Consumer => uncounted!("consumer"),
             SubjectKind::Epoch => uncounted!("epoch"),
         };
         let wrong = read.row(sql, params![kind.as_str()], Row::take::<i64>)?;

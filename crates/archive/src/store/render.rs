@@ -90,6 +90,10 @@ fn rendered(batch: &Batch, recorded: &Recorded, event: &Event) -> Vec<(String, C
         | Event::SentinelReset(_)
         | Event::HookAdded(_)
         | Event::HookRemoved(_)
+        | Event::ConsumerRegistered(_)
+        | Event::ConsumerReset(_)
+        | Event::ConsumerExpired(_)
+        | Event::CustomAppended(_)
         | Event::EpochBegun(_) => Vec::new(),
         comity_kernel::discovery_event!() => Vec::new(),
         comity_kernel::work_event!() => {

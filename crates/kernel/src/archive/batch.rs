@@ -231,6 +231,10 @@ impl Mentioned {
             | Event::SentinelReset(_)
             | Event::HookAdded(_)
             | Event::HookRemoved(_)
+            | Event::ConsumerRegistered(_)
+            | Event::ConsumerReset(_)
+            | Event::ConsumerExpired(_)
+            | Event::CustomAppended(_)
             | Event::EpochBegun(_) => {}
             work_event!() => self.add_work(event),
             discovery_event!() => {}

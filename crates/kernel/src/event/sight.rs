@@ -129,6 +129,10 @@ impl Vision {
             | Event::ReleaseAnswered(_)
             | Event::SentinelClaimed(_)
             | Event::SentinelReset(_)
+            | Event::ConsumerRegistered(_)
+            | Event::ConsumerReset(_)
+            | Event::ConsumerExpired(_)
+            | Event::CustomAppended(_)
             | work_event!()
             | discovery_event!() => Self::Project(event.inner().project()),
             Event::TokenCreated(_)

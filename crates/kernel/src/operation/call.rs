@@ -16,6 +16,8 @@ use crate::actor::{Actor, Caller};
 use crate::archive::archivist::{AskStatus, Rebuild, Retry, Verify};
 use crate::archive::{Archivist, Export};
 use crate::command::{Command, Issued};
+use crate::consumer::PollConsumer;
+use crate::consumer::poll::NoteSeen;
 use crate::doctor::{Backup, BackupMade, Doctor};
 use crate::error::{Error, Impossible};
 use crate::kernel::Kernel;
@@ -136,16 +138,42 @@ pub(super) fn call_waiting<Q>(kernel: &Kernel, caller: Caller, request: Value) -
 where
     Q: Waiting<Answer: Serialize> + Clone + Sync + DeserializeOwned,
 {
-    let query = match decode::<Q>(Q::NAME, request) {
+    match decode::<Q>(Q::NAME, request) {
+        Ok(query) => wait(kernel, caller.actor, query),
+        Err(error) => refused(error),
+    }
+}
+
+/// Notes that a consumer asked, and then waits for it.
+pub(super) fn call_poll(kernel: &Kernel, caller: Caller, request: Value) -> Call {
+    let query = match decode::<PollConsumer>(PollConsumer::NAME, request) {
         Ok(query) => query,
         Err(error) => return refused(error),
     };
+    let noted = kernel.execute(caller.actor.clone().into(), NoteSeen(query.clone()));
+    let polled = wait(kernel, caller.actor, query);
+    Box::pin(async move {
+        match noted.await {
+            // What cannot be written for the moment can be read nevertheless.
+            Err(Error::Busy { .. } | Error::StorageFull | Error::Indeterminate) => {}
+            noted => {
+                noted?;
+            }
+        }
+        polled.await
+    })
+}
+
+fn wait<Q>(kernel: &Kernel, actor: Actor, query: Q) -> Call
+where
+    Q: Waiting<Answer: Serialize> + Clone + Sync,
+{
     let patience_us = query.patience().map_or(0, Span::micros);
     if patience_us > WAIT_US_MAX {
         return refused(Error::invalid("wait", "must be at most 60 s"));
     }
     let patience = Duration::from_micros(patience_us.unsigned_abs());
-    let read = kernel.wait_for(caller.actor, query, patience, Q::is_something);
+    let read = kernel.wait_for(actor, query, patience, Q::is_something);
     Box::pin(async move {
         let read = read.await?;
         Ok(Outcome {

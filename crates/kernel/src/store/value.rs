@@ -1,9 +1,9 @@
 //! Values bound to statements and read from rows, the same for both engines.
 
 use comity_domain::{
-    AgentId, ApprovalId, ArtifactId, ContactId, DiscoveryId, DispatchId, HookId, LeaseTime,
-    MessageId, ProjectId, ReleaseRequestId, ReservationId, RunId, SentinelId, Seq, Timestamp,
-    TokenId, VerdictId,
+    AgentId, ApprovalId, ArtifactId, ConsumerId, ContactId, DiscoveryId, DispatchId, HookId,
+    LeaseTime, MessageId, ProjectId, ReleaseRequestId, ReservationId, RunId, SentinelId, Seq,
+    StreamId, Timestamp, TokenId, VerdictId,
 };
 
 use super::StoreError;
@@ -153,6 +153,8 @@ integer_types! {
     ApprovalId, ApprovalId::new, ApprovalId::get;
     DispatchId, DispatchId::new, DispatchId::get;
     DiscoveryId, DiscoveryId::new, DiscoveryId::get;
+    StreamId, StreamId::new, StreamId::get;
+    ConsumerId, ConsumerId::new, ConsumerId::get;
     Seq, Seq::new, Seq::get;
     Timestamp, Timestamp::from_micros, Timestamp::micros;
     LeaseTime, LeaseTime::from_micros, LeaseTime::micros;

@@ -1,5 +1,5 @@
-//! Copies what is off the log: answers, bytes, and where archives and hooks stand. Presence
-//! stays behind, and who tells the hooks.
+//! Copies what is off the log: answers, bytes, and where archives, consumers and hooks stand.
+//! Presence stays behind, and who tells the hooks.
 
 use super::in_transaction;
 use crate::error::Error;
@@ -8,7 +8,7 @@ use crate::store::{Param, Row, Rows, StoreError, Value, WriteEngine};
 use crate::tx::Read;
 
 /// A table, how it is read whole, and how a row of it is written.
-const TABLES: [(&str, &str); 7] = [
+const TABLES: [(&str, &str); 8] = [
     (
         "select owner, sha256, bytes from blob_owner",
         "insert into blob_owner (owner, sha256, bytes) values (?1, ?2, ?3)
@@ -45,6 +45,13 @@ const TABLES: [(&str, &str); 7] = [
         "select archive_id, seq, path, reason, added_at from quarantine",
         "insert into quarantine (archive_id, seq, path, reason, added_at)
          values (?1, ?2, ?3, ?4, ?5) on conflict (archive_id, seq, path) do nothing",
+    ),
+    (
+        "select consumer_id, placed_seq, seq, document, acked_at, seen_at, seen_lease_us
+         from consumer_cursor",
+        "insert into consumer_cursor
+            (consumer_id, placed_seq, seq, document, acked_at, seen_at, seen_lease_us)
+         values (?1, ?2, ?3, ?4, ?5, ?6, ?7) on conflict (consumer_id) do nothing",
     ),
 ];
 

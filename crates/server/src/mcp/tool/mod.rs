@@ -12,6 +12,7 @@ mod contacts;
 mod create_run;
 mod discovery;
 mod dispatch;
+mod events;
 mod evidence;
 mod inbox;
 mod lean;
@@ -86,7 +87,7 @@ const fn own<T: Own>() -> OwnTool {
 }
 
 /// Every tool with a request of its own.
-const OWN: [OwnTool; 28] = [
+const OWN: [OwnTool; 29] = [
     own::<agents::ListAgents>(),
     own::<send::SendMessage>(),
     own::<inbox::Inbox>(),
@@ -115,6 +116,7 @@ const OWN: [OwnTool; 28] = [
     own::<work::FinishDispatch>(),
     own::<discovery::SubmitDiscovery>(),
     own::<discovery::JudgeDiscovery>(),
+    own::<events::Events>(),
 ];
 
 /// Finds a tool with a request of its own.
