@@ -12,6 +12,7 @@ use crate::commands::{
     completions::Completions,
     config::ConfigCommand,
     contact::ContactCommand,
+    discovery::DiscoveryCommand,
     dispatch::DispatchCommand,
     doctor::Doctor,
     events::EventsCommand,
@@ -103,9 +104,6 @@ enum Command {
     /// Locks: ports, test runners, databases, by name.
     #[command(subcommand)]
     Lock(LockCommand),
-    /// The log: what happened, and what of it is kept.
-    #[command(subcommand)]
-    Events(EventsCommand),
     /// Sentinels: what is to be done once per interval.
     #[command(subcommand)]
     Sentinel(SentinelCommand),
@@ -118,9 +116,15 @@ enum Command {
     /// Dispatches: work that is handed out, claimed and settled.
     #[command(subcommand)]
     Dispatch(DispatchCommand),
+    /// Discoveries: what somebody found, and what it is worth.
+    #[command(subcommand)]
+    Discovery(DiscoveryCommand),
     /// Portfolios: runs with parts, and runs that wait for each other.
     #[command(subcommand)]
     Portfolio(PortfolioCommand),
+    /// Events: what happened, in the order of the log.
+    #[command(subcommand)]
+    Events(EventsCommand),
     /// Contacts: who may write to whom.
     #[command(subcommand)]
     Contact(ContactCommand),
@@ -206,17 +210,18 @@ impl Cli {
             Command::AskRelease(ask) => ask.run(&context()?),
             Command::AnswerRelease(answer) => answer.run(&context()?),
             Command::Lock(lock) => lock.run(&context()?),
-            Command::Events(events) => events.run(&context()?),
             Command::Sentinel(sentinel) => sentinel.run(&context()?),
             Command::Run(run) => run.run(&context()?),
             Command::Gate(gate) => gate.run(&context()?),
             // A keeper has what it needs, and no business with the data.
             Command::Dispatch(DispatchCommand::Keep(keep)) => return keep.run().map(|()| None),
             Command::Dispatch(dispatch) => return dispatch.run(&context()?),
+            Command::Discovery(discovery) => discovery.run(&context()?),
             Command::Portfolio(portfolio) => portfolio.run(&context()?),
             Command::Contact(contact) => contact.run(&context()?),
             // Its answer is its own, and so are its exit codes.
             Command::Hook(_) => return Ok(None),
+            Command::Events(events) => return events.run(&context()?),
             Command::Token(token) => token.run(&context()?),
             Command::Call(call) => call.run(&context()?),
             Command::Health(health) => health.run(&context()?),

@@ -88,8 +88,15 @@ fn rendered(batch: &Batch, recorded: &Recorded, event: &Event) -> Vec<(String, C
         | Event::ReleaseAnswered(_)
         | Event::SentinelClaimed(_)
         | Event::SentinelReset(_)
-        | Event::EpochBegun(_)
-        | Event::EventRedacted(_) => Vec::new(),
+        | Event::HookAdded(_)
+        | Event::HookRemoved(_)
+        | Event::ConsumerRegistered(_)
+        | Event::ConsumerReset(_)
+        | Event::ConsumerExpired(_)
+        | Event::CustomAppended(_)
+        | Event::EventRedacted(_)
+        | Event::EpochBegun(_) => Vec::new(),
+        comity_kernel::discovery_event!() => Vec::new(),
         comity_kernel::work_event!() => {
             dispatch::file(batch, recorded, event).into_iter().collect()
         }

@@ -1,62 +1,47 @@
 //! `comity events`.
 
-use clap::{Args, Subcommand};
-use comity_domain::limits::TASK_BYTES_MAX;
-use comity_domain::{Seq, Text};
-use comity_kernel::Command as _;
-use comity_kernel::redaction::RedactEvent;
+mod append;
+mod choosing;
+mod consumer;
+mod list;
+mod redact;
+mod tail;
+
+use clap::Subcommand;
 
 use crate::failure::Failure;
-use crate::parse::text;
 use crate::session::Context;
-use crate::show::{Shown, View, field};
+use crate::show::Shown;
 
-/// The log.
+/// Events.
 #[derive(Subcommand)]
 pub(crate) enum EventsCommand {
+    /// List what happened, a page at a time, the oldest first.
+    List(list::List),
+    /// Show what happened last, and follow what happens.
+    Tail(tail::Tail),
+    /// Append an event of your own to a stream of your own.
+    Append(append::Append),
+    /// Read a stream.
+    Stream(append::Stream),
     /// Take what somebody wrote out of an event, for ever.
-    Redact(Redact),
-}
-
-#[derive(Args)]
-#[command(
-    after_help = "Numbers, names and states stay, and the chain still verifies. What was copied by \
-    others is an event of its own.\n\
-    Afterwards make the archive anew: comity archive rebuild\n\
-    Example: comity events redact 4711 --reason \"a password\""
-)]
-pub(crate) struct Redact {
-    /// The event's place in the log.
-    #[arg(value_name = "SEQ")]
-    seq: i64,
-    /// Why; it stays in the log, so it must not repeat what is taken out.
-    #[arg(long, value_parser = text::<Text<TASK_BYTES_MAX>>)]
-    reason: Text<TASK_BYTES_MAX>,
+    Redact(redact::Redact),
+    /// Consumers: programs that read the log from a place that is kept for them.
+    #[command(subcommand)]
+    Consumer(consumer::ConsumerCommand),
 }
 
 impl EventsCommand {
-    pub(crate) fn run(&self, context: &Context<'_>) -> Result<Shown, Failure> {
-        match self {
+    /// Runs the command; a tail has shown everything when it ends.
+    pub(crate) fn run(&self, context: &Context<'_>) -> Result<Option<Shown>, Failure> {
+        let shown = match self {
+            Self::List(list) => list.run(context),
+            Self::Tail(tail) => return tail.run(context).map(|()| None),
+            Self::Append(append) => append.run(context),
+            Self::Stream(stream) => stream.run(context),
             Self::Redact(redact) => redact.run(context),
-        }
-    }
-}
-
-impl Redact {
-    fn run(&self, context: &Context<'_>) -> Result<Shown, Failure> {
-        let session = context.session()?;
-        let request = RedactEvent {
-            seq: Seq::new(self.seq),
-            reason: self.reason.clone(),
+            Self::Consumer(consumer) => consumer.run(context),
         };
-        let answer = session.call(RedactEvent::NAME, &request)?;
-        let redaction = answer.get("redaction").unwrap_or(&answer);
-        let text = format!(
-            "event {} ({}) is redacted\n\
-             the archive still holds it until `comity archive rebuild`; backups are yours to remove",
-            field(redaction, "seq"),
-            field(redaction, "kind"),
-        );
-        Ok(Shown::new(answer, View::Text(text)))
+        shown.map(Some)
     }
 }

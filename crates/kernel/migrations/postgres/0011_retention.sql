@@ -127,5 +127,58 @@ begin
     return new;
 end $$;
 
+-- So may what somebody wrote about a discovery.
+create or replace function discovery_update() returns trigger language plpgsql as $$
+begin
+    if new.id is distinct from old.id or new.revision is distinct from old.revision + 1
+        or new.project_id is distinct from old.project_id
+        or new.source is distinct from old.source
+        or new.source_id is distinct from old.source_id
+        or new.agent_id is distinct from old.agent_id
+        or new.discovered_at is distinct from old.discovered_at
+        or new.discovered_lease_us is distinct from old.discovered_lease_us
+        or (old.score is not null and new.score is null)
+        or (new.state is distinct from old.state and not exists (
+            select 1 from discovery_edge
+            where from_state = old.state and to_state = new.state))
+        or (old.state in ('promoted', 'dismissed') and (new.score is distinct from old.score
+            or new.ref is distinct from old.ref
+            or new.settled_at is distinct from old.settled_at
+            or new.decayed_lease_us is distinct from old.decayed_lease_us)) then
+        if not exists (select 1 from redaction
+                where subject_type = 'discovery' and subject_id = old.id)
+            or new.id is distinct from old.id or new.project_id is distinct from old.project_id
+            or new.source is distinct from old.source
+            or new.source_id is distinct from old.source_id
+            or new.score is distinct from old.score or new.state is distinct from old.state
+            or new.agent_id is distinct from old.agent_id
+            or new.discovered_at is distinct from old.discovered_at
+            or new.discovered_lease_us is distinct from old.discovered_lease_us
+            or new.decayed_lease_us is distinct from old.decayed_lease_us
+            or new.settled_at is distinct from old.settled_at
+            or new.revision is distinct from old.revision
+            or (new.title is distinct from old.title and new.title <> '[redacted]')
+            or (new.summary is distinct from old.summary and new.summary <> '[redacted]')
+            or (new.url is distinct from old.url and new.url is distinct from '[redacted]')
+            or (new.ref is distinct from old.ref and new.ref is distinct from '[redacted]')
+            or (new.reason is distinct from old.reason and new.reason <> '[redacted]') then
+            raise exception using errcode = 'restrict_violation', message = tg_name;
+        end if;
+    end if;
+    return new;
+end $$;
+
+-- A vector reveals what was said, and goes with the event that brought it.
+create function discovery_vector_delete() returns trigger language plpgsql as $$
+begin
+    if not exists (select 1 from redaction where id = old.seq) then
+        raise exception using errcode = 'restrict_violation', message = tg_name;
+    end if;
+    return old;
+end $$;
+
+drop trigger discovery_vector_delete on discovery_vector;
+create trigger discovery_vector_delete before delete on discovery_vector for each row execute function discovery_vector_delete();
+
 -- Up to where an archive was made anew: it holds nothing that was redacted before.
 alter table archive add column clean_to bigint not null default 0;

@@ -93,8 +93,45 @@ when new.id is not old.id or new.kind is not old.kind or new.project_id is not o
             or new.ended is not old.ended))
 begin select raise(abort, 'reservation_update'); end;
 
+-- So may what somebody wrote about a discovery.
+drop trigger discovery_update;
+create trigger discovery_update before update on discovery
+when (new.id is not old.id or new.revision is not old.revision + 1
+        or new.project_id is not old.project_id or new.source is not old.source
+        or new.source_id is not old.source_id or new.agent_id is not old.agent_id
+        or new.discovered_at is not old.discovered_at
+        or new.discovered_lease_us is not old.discovered_lease_us
+        or (old.score is not null and new.score is null)
+        or (new.state is not old.state and not exists (
+            select 1 from discovery_edge where from_state = old.state and to_state = new.state))
+        or (old.state in ('promoted', 'dismissed') and (new.score is not old.score
+            or new.ref is not old.ref or new.settled_at is not old.settled_at
+            or new.decayed_lease_us is not old.decayed_lease_us)))
+    and (not exists (select 1 from redaction
+            where subject_type = 'discovery' and subject_id = old.id)
+        or new.id is not old.id or new.project_id is not old.project_id
+        or new.source is not old.source or new.source_id is not old.source_id
+        or new.score is not old.score or new.state is not old.state
+        or new.agent_id is not old.agent_id or new.discovered_at is not old.discovered_at
+        or new.discovered_lease_us is not old.discovered_lease_us
+        or new.decayed_lease_us is not old.decayed_lease_us
+        or new.settled_at is not old.settled_at or new.revision is not old.revision
+        or (new.title is not old.title and new.title is not '[redacted]')
+        or (new.summary is not old.summary and new.summary is not '[redacted]')
+        or (new.url is not old.url and new.url is not '[redacted]')
+        or (new.ref is not old.ref and new.ref is not '[redacted]')
+        or (new.reason is not old.reason and new.reason is not '[redacted]'))
+begin select raise(abort, 'discovery_update'); end;
+
+-- A vector reveals what was said, and goes with the event that brought it.
+drop trigger discovery_vector_delete;
+create trigger discovery_vector_delete before delete on discovery_vector
+when not exists (select 1 from redaction where id = old.seq)
+begin select raise(abort, 'discovery_vector_delete'); end;
+
 -- Up to where an archive was made anew: it holds nothing that was redacted before.
 alter table archive add column clean_to integer not null default 0;
 
 -- Words that are taken out of the index leave nothing behind.
 insert into message_text (message_text, rank) values ('secure-delete', 1);
+insert into discovery_text (discovery_text, rank) values ('secure-delete', 1);

@@ -22,7 +22,7 @@ use crate::query::Query;
 use crate::redaction::remnants_within;
 use crate::store::{Row, StoreError};
 use crate::tx::{Read, Snapshot};
-use crate::work_event;
+use crate::{discovery_event, work_event};
 
 /// Messages that a thread's page shows.
 pub const THREAD_MESSAGES_SHOWN: i64 = 200;
@@ -237,9 +237,16 @@ impl Mentioned {
             | Event::ReleaseAnswered(_)
             | Event::SentinelClaimed(_)
             | Event::SentinelReset(_)
-            | Event::EpochBegun(_)
-            | Event::EventRedacted(_) => {}
+            | Event::HookAdded(_)
+            | Event::HookRemoved(_)
+            | Event::ConsumerRegistered(_)
+            | Event::ConsumerReset(_)
+            | Event::ConsumerExpired(_)
+            | Event::CustomAppended(_)
+            | Event::EventRedacted(_)
+            | Event::EpochBegun(_) => {}
             work_event!() => self.add_work(event),
+            discovery_event!() => {}
         }
     }
 

@@ -103,14 +103,9 @@ pub(crate) fn append_and_apply(
             |session: &mut dyn Session| event.inner().apply(place, &mut Tables::new(session));
         let indexing = match &event {
             Event::EventRedacted(redacted) => words::around(target, redacted, apply)?,
-            Event::MessageSent(sent) => {
-                apply(target)?;
-                let words = Words::of(sent.id.get(), &sent.subject, &sent.body);
-                Some(Indexing::Added(words))
-            }
             _ => {
                 apply(target)?;
-                None
+                Words::said_in(&event, None).map(Indexing::Added)
             }
         };
         if let Some(indexing) = indexing {

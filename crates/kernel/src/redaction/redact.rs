@@ -14,7 +14,9 @@ use crate::command::{Command, Stop};
 use crate::error::{Error, Impossible};
 use crate::log::table::at;
 use crate::log::{Event, Recorded, Subject};
-use crate::tx::WriteTx;
+use crate::params;
+use crate::store::Row;
+use crate::tx::{Read as _, WriteTx};
 
 /// Takes what somebody wrote out of an event, for ever: out of its payload and out of whatever was
 /// made of it. Numbers, names and states stay, and so does the chain. Copies are events of their own.
@@ -49,7 +51,8 @@ impl Command for RedactEvent {
         let recorded = at(tx, self.seq)?.ok_or_else(|| Error::not_found("event", &self.seq))?;
         let (event, redacted) = parted(&recorded)?;
         let remnant = redacted.remnant.payload()?;
-        let blanked = still_there(tx, &redacted)?;
+        must_not_be_at_work(tx, &event)?;
+        let blanked = still_there(tx, self.seq, &redacted)?;
         tx.shred()?;
         tx.emit(EventRedacted {
             id: self.seq,
@@ -105,12 +108,36 @@ const fn instead(about: &Subject) -> &'static str {
     }
 }
 
+/// Refuses to take out what is still used: a hook without its address tells nobody.
+fn must_not_be_at_work(tx: &mut WriteTx<'_, '_>, event: &Event) -> Result<(), Error> {
+    let Event::HookAdded(added) = event else {
+        return Ok(());
+    };
+    let live = tx.row(
+        "select id from hook where id = ?1 and removed_at is null",
+        params![added.id],
+        Row::take::<i64>,
+    )?;
+    match live {
+        Some(id) => Err(Error::invalid(
+            "seq",
+            format!("is where hook {id} was added, which is still told of events: remove it first"),
+        )),
+        None => Ok(()),
+    }
+}
+
 /// Finds the rows that still say what the event said.
-fn still_there(tx: &mut WriteTx<'_, '_>, redacted: &Redacted) -> Result<Vec<Blanked>, Error> {
+fn still_there(
+    tx: &mut WriteTx<'_, '_>,
+    seq: Seq,
+    redacted: &Redacted,
+) -> Result<Vec<Blanked>, Error> {
     let mut blanked = Vec::new();
     for (place, was) in &redacted.texts {
+        let place = place.of_event(seq);
         if place.now(tx)?.as_ref() == Some(was) {
-            blanked.push(place.clone());
+            blanked.push(place);
         }
     }
     Ok(blanked)

@@ -1,8 +1,8 @@
 //! Where somebody's words lie in the tables.
 
 use comity_domain::{
-    AgentId, ApprovalId, ArtifactId, ContactId, DispatchId, MessageId, ProjectId, ReleaseRequestId,
-    ReservationId, RunId, VerdictId,
+    AgentId, ApprovalId, ArtifactId, ContactId, DiscoveryId, DispatchId, HookId, MessageId,
+    ProjectId, ReleaseRequestId, ReservationId, RunId, Seq, VerdictId,
 };
 use serde::{Deserialize, Serialize};
 
@@ -59,6 +59,9 @@ pub enum Key {
     Numbers(i64, i64),
     /// A number and a word.
     Named(i64, String),
+    /// The number of the event itself, which is known where it is redacted.
+    #[serde(skip)]
+    Event,
 }
 
 macro_rules! numbers {
@@ -72,23 +75,27 @@ macro_rules! numbers {
 }
 
 numbers! {
-    AgentId ApprovalId ArtifactId ContactId DispatchId MessageId ProjectId ReleaseRequestId
+    AgentId ApprovalId ArtifactId ContactId DiscoveryId DispatchId HookId MessageId ProjectId ReleaseRequestId
     ReservationId RunId VerdictId
 }
 
 macro_rules! spots {
     ($($spot:ident = $word:literal, $table:literal, $column:literal, $row:literal, $blank:literal;)+) => {
-        /// A column that holds what somebody wrote.
+        /// A column that holds what somebody wrote, or what can be learned from it.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
         #[expect(missing_docs, reason = "each is named after its table and column")]
         pub enum Spot {
-            $(#[serde(rename = $word)] $spot),+
+            $(#[serde(rename = $word)] $spot,)+
+            /// A vector, which goes as a whole.
+            #[serde(rename = "discovery_vector")]
+            DiscoveryVector,
         }
 
         impl Spot {
             const fn ask(self) -> &'static str {
                 match self {
-                    $(Self::$spot => concat!("select ", $column, " from ", $table, " where ", $row)),+
+                    $(Self::$spot => concat!("select ", $column, " from ", $table, " where ", $row),)+
+                    Self::DiscoveryVector => "select model from discovery_vector where seq = ?1",
                 }
             }
 
@@ -96,7 +103,8 @@ macro_rules! spots {
                 match self {
                     $(Self::$spot => concat!(
                         "update ", $table, " set ", $column, " = '", $blank, "' where ", $row
-                    )),+
+                    ),)+
+                    Self::DiscoveryVector => "delete from discovery_vector where seq = ?1",
                 }
             }
         }
@@ -130,9 +138,26 @@ spots! {
     DispatchSummary = "dispatch.summary", "dispatch", "summary", "id = ?1", "[redacted]";
     DispatchResult = "dispatch.result", "dispatch", "result", "id = ?1", "\"[redacted]\"";
     DispatchReason = "dispatch.reason", "dispatch", "reason", "id = ?1", "[redacted]";
+    DiscoveryTitle = "discovery.title", "discovery", "title", "id = ?1", "[redacted]";
+    DiscoverySummary = "discovery.summary", "discovery", "summary", "id = ?1", "[redacted]";
+    DiscoveryUrl = "discovery.url", "discovery", "url", "id = ?1", "[redacted]";
+    DiscoveryRef = "discovery.ref", "discovery", "ref", "id = ?1", "[redacted]";
+    DiscoveryReason = "discovery.reason", "discovery", "reason", "id = ?1", "[redacted]";
+    FeedbackNote = "discovery_feedback.note", "discovery_feedback", "note", "seq = ?1", "[redacted]";
+    HookUrl = "hook.url", "hook", "url", "id = ?1", "[redacted]";
+    HookCommand = "hook.command", "hook", "command", "id = ?1", "[\"[redacted]\"]";
 }
 
 impl Blanked {
+    /// Returns the same place, with the number of the event where that is meant.
+    pub(super) fn of_event(&self, seq: Seq) -> Self {
+        let key = match &self.key {
+            Key::Event => Key::Number(seq.get()),
+            key => key.clone(),
+        };
+        Self { at: self.at, key }
+    }
+
     /// Returns what stands there now, if the row is there.
     pub(super) fn now(&self, read: &mut impl Read) -> Result<Option<String>, StoreError> {
         let sql = self.at.ask();
@@ -140,17 +165,24 @@ impl Blanked {
             Key::Number(id) => read.row(sql, params![*id], Row::take::<Option<String>>),
             Key::Numbers(id, of) => read.row(sql, params![*id, *of], Row::take),
             Key::Named(id, name) => read.row(sql, params![*id, name.as_str()], Row::take),
+            Key::Event => Ok(None),
         };
         Ok(found?.flatten())
     }
 
     /// Takes the words out of the row.
     pub(super) fn write(&self, tables: &mut Tables<'_>) -> Result<(), StoreError> {
-        let (sql, one) = (self.at.blank(), Rows::Exactly(1));
+        let one = match self.at {
+            // What is left of its event may bring none.
+            Spot::DiscoveryVector => Rows::Any,
+            _ => Rows::Exactly(1),
+        };
+        let sql = self.at.blank();
         match &self.key {
             Key::Number(id) => tables.write(sql, params![*id], one),
             Key::Numbers(id, of) => tables.write(sql, params![*id, *of], one),
             Key::Named(id, name) => tables.write(sql, params![*id, name.as_str()], one),
+            Key::Event => Err(StoreError::Shape("the number of a row")),
         }
     }
 }

@@ -10,7 +10,9 @@ mod ask;
 mod check;
 mod contacts;
 mod create_run;
+mod discovery;
 mod dispatch;
+mod events;
 mod evidence;
 mod inbox;
 mod lean;
@@ -71,6 +73,7 @@ impl OwnTool {
 /// Shortens a refusal, of whichever tool.
 pub(super) fn refusal(error: Value) -> Value {
     let marks = Marks::new();
+    let error = discovery::refusal(error, &marks);
     run::refusal(lease::refusal(error, &marks), &marks)
 }
 
@@ -84,7 +87,7 @@ const fn own<T: Own>() -> OwnTool {
 }
 
 /// Every tool with a request of its own.
-const OWN: [OwnTool; 26] = [
+const OWN: [OwnTool; 29] = [
     own::<agents::ListAgents>(),
     own::<send::SendMessage>(),
     own::<inbox::Inbox>(),
@@ -111,6 +114,9 @@ const OWN: [OwnTool; 26] = [
     own::<work::ClaimDispatch>(),
     own::<work::ReportDispatch>(),
     own::<work::FinishDispatch>(),
+    own::<discovery::SubmitDiscovery>(),
+    own::<discovery::JudgeDiscovery>(),
+    own::<events::Events>(),
 ];
 
 /// Finds a tool with a request of its own.
