@@ -7,6 +7,7 @@ pub mod agent_name;
 pub mod change;
 pub mod dispatch;
 pub mod gate;
+pub mod gate_text;
 pub mod id;
 pub mod json;
 pub mod lease;
@@ -28,6 +29,7 @@ pub use agent_name::AgentName;
 pub use change::Change;
 pub use dispatch::{DispatchState, Outcome, Step};
 pub use gate::{Approver, Check, CheckKind, Gates, Rule, Tier, Transition};
+pub use gate_text::GateText;
 pub use id::{
     AgentId, ApprovalId, ArtifactId, ContactId, DispatchId, MessageId, ProjectId, ReleaseRequestId,
     ReservationId, RunId, SentinelId, Seq, TokenId, VerdictId,
