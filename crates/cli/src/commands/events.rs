@@ -3,6 +3,7 @@
 mod append;
 mod choosing;
 mod consumer;
+mod hook;
 mod list;
 mod redact;
 mod tail;
@@ -29,6 +30,9 @@ pub(crate) enum EventsCommand {
     /// Consumers: programs that read the log from a place that is kept for them.
     #[command(subcommand)]
     Consumer(consumer::ConsumerCommand),
+    /// Hooks: services and programs that are told what happens.
+    #[command(subcommand)]
+    Hook(hook::HookCommands),
 }
 
 impl EventsCommand {
@@ -41,6 +45,7 @@ impl EventsCommand {
             Self::Stream(stream) => stream.run(context),
             Self::Redact(redact) => redact.run(context),
             Self::Consumer(consumer) => consumer.run(context),
+            Self::Hook(hook) => hook.run(context),
         };
         shown.map(Some)
     }
