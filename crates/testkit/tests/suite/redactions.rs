@@ -64,6 +64,8 @@ impl Query for AllText {
             "select path, reason from quarantine",
             "select bytes from blob",
             "select * from message_text",
+            "select * from discovery_text",
+            "select last_error from hook_delivery",
         ];
         let projected = PROJECTED.iter().map(|(_, sql)| *sql);
         for sql in projected.chain(off_log) {
@@ -279,5 +281,33 @@ both_engines! {
         assert_eq!(after["payload"], Value::Null);
         assert_eq!(after["payload_sha256"], before["payload_sha256"]);
         assert_eq!(shown(&kit, seq + 1)["kind"], "event_redacted");
+    }
+
+    // I9: the vectors in memory lose what the table lost
+    fn a_redacted_discovery_is_near_to_nothing(engine) {
+        let kit = Kit::new(engine);
+        kit.project("/srv/web");
+        let submit = |id: &str, vector: [f64; 2]| kit.call(Actor::OPERATOR, "submit_discovery", &json!({
+            "project": "web", "source": "papers", "source_id": id, "title": SECRET, "embedding": vector,
+            "model": "m", "dedup_threshold": 0.9,
+        })).unwrap();
+        let first = submit("a", [1.0, 0.0]);
+        submit("b", [0.0, 1.0]);
+        assert_eq!(submit("c", [1.0, 0.01])["duplicate_of"], first["discovery"]["id"]);
+        kit.run(redact(first["seq"].as_i64().unwrap())).unwrap();
+        assert!(submit("c", [1.0, 0.01]).get("duplicate_of").is_none_or(Value::is_null));
+        assert!(!submit("d", [0.01, 1.0])["duplicate_of"].is_null(), "the others are still known");
+    }
+
+    // A hook that is at work needs its address
+    fn a_hook_is_removed_before_its_address_is_redacted(engine) {
+        let kit = Kit::new(engine);
+        let hook = kit.call(Actor::OPERATOR, "add_hook", &json!({ "filter": {}, "url": format!("https://hook.example/{SECRET}") })).unwrap();
+        let seq = hook["seq"].as_i64().unwrap();
+        let refused = kit.run(redact(seq)).unwrap_err();
+        assert!(refused.to_string().contains("remove it first"), "{refused}");
+        kit.call(Actor::OPERATOR, "remove_hook", &json!({ "id": hook["hook"]["id"] })).unwrap();
+        kit.run(redact(seq)).unwrap();
+        assert!(!kit.ask(AllText).unwrap().answer.contains(SECRET));
     }
 }

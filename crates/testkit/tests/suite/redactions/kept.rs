@@ -42,6 +42,7 @@ pub(super) fn secrets(kit: &Kit) {
     leases(kit, &ann, &bob);
     runs(kit, &ann);
     dispatches(kit, &bob);
+    others(kit, &ann);
     call(
         operator,
         "retire_agent",
@@ -231,5 +232,49 @@ fn dispatches(kit: &Kit, bob: &Actor) {
         operator,
         "cancel_dispatch",
         json!({ "id": again["dispatch"]["id"], "reason": SECRET }),
+    );
+}
+
+/// Discoveries, with vectors and without, hooks and streams.
+fn others(kit: &Kit, ann: &Actor) {
+    let call = |who: &Actor, name: &str, request: Value| {
+        let answer = kit.call(who.clone(), name, &request);
+        answer.unwrap_or_else(|error| panic!("{name} {request}: {error}"))
+    };
+    let operator = &Actor::OPERATOR;
+    let submit = |number: i64| {
+        let found = json!({
+            "source": "papers", "source_id": format!("p-{number}"), "title": format!("On {SECRET}"),
+            "summary": SECRET, "url": format!("https://x.test/{SECRET}"), "embedding": [0.25, 1.0],
+            "model": "m", "score": 0.9,
+        });
+        call(ann, "submit_discovery", found)["discovery"]["id"].clone()
+    };
+    let (first, second) = (submit(1), submit(2));
+    call(
+        ann,
+        "promote_discovery",
+        json!({ "id": first, "ref": SECRET }),
+    );
+    call(
+        ann,
+        "dismiss_discovery",
+        json!({ "id": second, "reason": SECRET }),
+    );
+    call(
+        ann,
+        "feedback",
+        json!({ "id": first, "signal": "useful", "note": SECRET }),
+    );
+    let hook = call(
+        operator,
+        "add_hook",
+        json!({ "filter": {}, "url": format!("https://hook.example/{SECRET}") }),
+    );
+    call(operator, "remove_hook", json!({ "id": hook["hook"]["id"] }));
+    call(
+        ann,
+        "append_event",
+        json!({ "stream": "notes", "kind": "custom.said", "payload": { "words": SECRET } }),
     );
 }
