@@ -41,6 +41,29 @@ both_engines! {
         shop.call(&shop.chief, "cancel_dispatch", &cancel).unwrap();
     }
 
+    // C1 H5: the doctor compares what is kept twice
+    fn a_queue_and_tokens_that_are_wrong_are_found(engine) {
+        for wrong in [
+            "delete from dispatch_queue",
+            "update dispatch_queue set priority = 7",
+            "update dispatch_queue set agent_kind = 'x'",
+            "update run set tokens = tokens + 1",
+        ] {
+            let mut shop = Shop::new(engine);
+            shop.run(1, &json!({}));
+            shop.create(&json!({ "run": 1 }));
+            let found = |shop: &Shop| {
+                let findings = shop.team.kit.doctor();
+                findings.checks.into_iter().find(|check| check.name == "work").unwrap()
+            };
+            assert!(found(&shop).ok);
+            shop.team.kit.shell(wrong).unwrap();
+            let check = found(&shop);
+            assert!(!check.ok, "{wrong}: {check:?}");
+            shop.team.kit.expect_damage();
+        }
+    }
+
     // BEHAVIOUR: what waits for other work is claimed when that is completed, by whichever attempt
     fn work_waits_for_what_it_depends_on(engine) {
         let shop = Shop::new(engine);
