@@ -1,5 +1,7 @@
 //! Parents, children, and runs that wait for each other.
 
+use comity_domain::limits::CHILDREN_PER_CALL_MAX;
+
 use super::*;
 
 impl Team {
@@ -101,6 +103,24 @@ both_engines! {
         let last = team.free_run();
         team.link(parent, last).unwrap();
         assert_eq!(code(team.link(last, other)), "cycle", "through the parent and its child");
+    }
+
+    // Q8: whoever would wait for more than can be looked through is refused
+    fn the_search_for_circles_has_a_bound(engine) {
+        let team = Team::new(engine);
+        let large = || {
+            let root = team.free_run();
+            let children = vec![json!({ "goal": "c" }); CHILDREN_PER_CALL_MAX];
+            for _ in 0..11 {
+                let part = json!({ "project": "web", "goal": "g", "parent": root, "children": children });
+                team.call(&BOSS, "create_run", &part).unwrap();
+            }
+            root
+        };
+        let [first, second, third] = [large(), large(), large()];
+        team.link(first, second).unwrap();
+        team.link(second, third).unwrap();
+        assert_eq!(code(team.link(third, team.free_run())), "limit_exceeded");
     }
 
     fn a_run_waits_for_what_it_is_linked_to(engine) {
