@@ -12,6 +12,7 @@ use crate::commands::{
     completions::Completions,
     config::ConfigCommand,
     contact::ContactCommand,
+    discovery::DiscoveryCommand,
     dispatch::DispatchCommand,
     doctor::Doctor,
     events::EventsCommand,
@@ -115,6 +116,9 @@ enum Command {
     /// Dispatches: work that is handed out, claimed and settled.
     #[command(subcommand)]
     Dispatch(DispatchCommand),
+    /// Discoveries: what somebody found, and what it is worth.
+    #[command(subcommand)]
+    Discovery(DiscoveryCommand),
     /// Portfolios: runs with parts, and runs that wait for each other.
     #[command(subcommand)]
     Portfolio(PortfolioCommand),
@@ -212,6 +216,7 @@ impl Cli {
             // A keeper has what it needs, and no business with the data.
             Command::Dispatch(DispatchCommand::Keep(keep)) => return keep.run().map(|()| None),
             Command::Dispatch(dispatch) => return dispatch.run(&context()?),
+            Command::Discovery(discovery) => discovery.run(&context()?),
             Command::Portfolio(portfolio) => portfolio.run(&context()?),
             Command::Contact(contact) => contact.run(&context()?),
             // Its answer is its own, and so are its exit codes.

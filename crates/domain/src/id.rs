@@ -74,6 +74,8 @@ id! {
     StreamId,
     /// A consumer's number.
     ConsumerId,
+    /// A discovery's number.
+    DiscoveryId,
 }
 
 /// A place in the log: 1, 2, 3 … in commit order, 0 before the first event.

@@ -5,9 +5,11 @@
 
 pub mod agent_name;
 pub mod change;
+pub mod discovery;
 pub mod dispatch;
 pub mod gate;
 pub mod id;
+pub mod interest;
 pub mod json;
 pub mod lease;
 pub mod limits;
@@ -23,16 +25,20 @@ pub mod suggest;
 pub mod text;
 pub mod time;
 pub mod token;
+pub mod vector;
 mod words;
 
 pub use agent_name::AgentName;
 pub use change::Change;
+pub use discovery::{DiscoveryOrder, DiscoveryState, DiscoveryStep, DiscoveryTier, Score, Signal};
 pub use dispatch::{DispatchState, Outcome, Step};
 pub use gate::{Approver, Check, CheckKind, Gates, Rule, Tier, Transition};
 pub use id::{
-    AgentId, ApprovalId, ArtifactId, ConsumerId, ContactId, DispatchId, MessageId, ProjectId,
-    ReleaseRequestId, ReservationId, RunId, SentinelId, Seq, StreamId, TokenId, VerdictId,
+    AgentId, ApprovalId, ArtifactId, ConsumerId, ContactId, DiscoveryId, DispatchId, MessageId,
+    ProjectId, ReleaseRequestId, ReservationId, RunId, SentinelId, Seq, StreamId, TokenId,
+    VerdictId,
 };
+pub use interest::{Addend, Weight, Weights};
 pub use lease::{LeaseEnd, LeaseMode, Ttl};
 pub use mail::{Address, ContactPolicy, Delivery, Importance, Sha256Hex};
 pub use pattern::{BadPattern, LiteralPath, Pattern};
@@ -43,3 +49,4 @@ pub use stream::{CustomKind, PlainName};
 pub use text::{Line, Prose, Text};
 pub use time::{LeaseTime, Span, Timestamp};
 pub use token::{TokenHash, TokenSecret};
+pub use vector::{Embedding, ModelId};

@@ -258,6 +258,37 @@ pub const DUE_MAX: i64 = 500;
 /// Dispatches that somebody who claims looks at before it asks run by run.
 pub const FIRST_CANDIDATES: i64 = 16;
 
+/// Bytes of what a source calls a discovery.
+pub const SOURCE_ID_BYTES_MAX: usize = 512;
+/// Bytes of a discovery's summary.
+pub const DISCOVERY_SUMMARY_BYTES_MAX: usize = 16 * 1_024;
+/// Bytes of the name of what a discovery became.
+pub const REF_BYTES_MAX: usize = 256;
+/// Opinions on one discovery.
+pub const FEEDBACK_MAX: i64 = 1_000;
+/// Opinions that are shown with a discovery, the newest.
+pub const FEEDBACK_SHOWN_MAX: i64 = 20;
+/// Discoveries that one call lets decay or rolls back; it says when there are more.
+pub const DISCOVERIES_PER_CALL_MAX: i64 = 1_000;
+/// The longest age and period of decay.
+pub const DECAY_US_MAX: i64 = 10 * 365 * 24 * 60 * 60 * 1_000_000;
+/// Keywords, and sources, of one interest profile.
+pub const INTERESTS_MAX: usize = 256;
+/// Numbers of one vector.
+pub const EMBEDDING_DIMENSION_MAX: usize = 4_096;
+/// Bytes of vectors that are kept in memory; what comes behind them is read from the table.
+pub const VECTORS_BYTES_MAX: usize = 1 << 30;
+/// Vectors that are read into memory at a time.
+pub const VECTOR_PAGE: usize = 1_000;
+/// Discoveries that get a vector of the present embedder in one step.
+pub const EMBED_PAGE: i64 = 200;
+/// How many texts may be on their way to a slow embedder at a time.
+pub const EMBEDDING_AT_ONCE: usize = 8;
+/// Candidates of each kind that a search by text puts together.
+pub const FUSED_MAX: usize = 500;
+/// Bytes of the name of a space of vectors.
+pub const MODEL_ID_BYTES_MAX: usize = 128;
+
 /// Bytes of one token of the full-text index; the rest of a longer run of letters is not indexed.
 pub const SEARCH_TOKEN_BYTES_MAX: usize = 64;
 /// Tokens of one text that are indexed; the rest of the text is not found.

@@ -4,9 +4,9 @@ mod show;
 
 use comity_domain::json::{FieldError, NotJson};
 use comity_domain::token::to_hex;
-use comity_domain::{DispatchId, LeaseEnd, RunId, Seq};
+use comity_domain::{DiscoveryId, DispatchId, LeaseEnd, RunId, Seq};
 
-use self::show::{in_the_way, refusing};
+use self::show::{in_the_way, refusing, worth};
 use crate::ambient::Ambient;
 use crate::gate::Examined;
 use crate::reservation::Conflict;
@@ -161,6 +161,32 @@ pub enum Error {
     AlreadyExists {
         /// The thing.
         what: String,
+        /// Its number, if it has one.
+        id: Option<i64>,
+    },
+    /// The discovery is not good enough to be promoted (J7).
+    #[error("discovery {discovery} {}, and {threshold} is wanted", worth(*score))]
+    BelowThreshold {
+        /// The discovery.
+        discovery: DiscoveryId,
+        /// What it is worth, if somebody scored it.
+        score: Option<f64>,
+        /// What was wanted.
+        threshold: f64,
+    },
+    /// The discovery became work before.
+    #[error("discovery {discovery} was promoted before")]
+    AlreadyPromoted {
+        /// The discovery.
+        discovery: DiscoveryId,
+        /// What it became.
+        reference: String,
+    },
+    /// The discovery was put aside.
+    #[error("discovery {discovery} was dismissed")]
+    Dismissed {
+        /// The discovery.
+        discovery: DiscoveryId,
     },
     /// Things would wait for each other.
     #[error("{what} would make a circle")]
@@ -322,6 +348,9 @@ codes! {
     ILLEGAL_TRANSITION = "illegal_transition", 409, 1;
     ALREADY_SETTLED = "already_settled", 409, 1;
     ALREADY_EXISTS = "already_exists", 409, 4;
+    BELOW_THRESHOLD = "below_threshold", 409, 1;
+    ALREADY_PROMOTED = "already_promoted", 409, 1;
+    DISMISSED = "dismissed", 409, 1;
     CYCLE = "cycle", 409, 1;
     WRONG_GENERATION = "wrong_generation", 409, 1;
     PRUNED = "pruned", 410, 1;
@@ -366,6 +395,9 @@ impl Error {
             Self::IllegalTransition { .. } => ILLEGAL_TRANSITION,
             Self::AlreadySettled { .. } => ALREADY_SETTLED,
             Self::AlreadyExists { .. } => ALREADY_EXISTS,
+            Self::BelowThreshold { .. } => BELOW_THRESHOLD,
+            Self::AlreadyPromoted { .. } => ALREADY_PROMOTED,
+            Self::Dismissed { .. } => DISMISSED,
             Self::Cycle { .. } => CYCLE,
             Self::WrongGeneration { .. } => WRONG_GENERATION,
             Self::Pruned { .. } => PRUNED,

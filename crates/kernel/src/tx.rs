@@ -20,7 +20,7 @@ use crate::log::{self, Envelope, Event, Place, Tables, link};
 use crate::memory::Memory;
 use crate::params;
 use crate::presence::Presence;
-use crate::store::search::{self, Cut, SearchFilter, Words};
+use crate::store::search::{self, Cut, DiscoveryFilter, Kind, SearchFilter, Words};
 use crate::store::{Param, Row, Rows, Session, StoreError, Visit};
 
 /// Reads rows as of one moment.
@@ -286,11 +286,10 @@ impl<'a, 'b> WriteTx<'a, 'b> {
             hash,
         };
         self.emitted += 1;
-        if let Event::MessageSent(sent) = &event {
-            let cut = self.cut.take();
-            let cut = cut.unwrap_or_else(|| Cut::of(&sent.subject, &sent.body));
-            self.batch.words.push(Words::new(sent.id.get(), cut));
-        }
+        let cut = matches!(event, Event::MessageSent(_)).then(|| self.cut.take());
+        self.batch
+            .words
+            .extend(Words::said_in(&event, cut.flatten()));
         self.batch.ambient.failpoints.hit("command.after_emit")?;
         Ok(place.seq)
     }
@@ -420,12 +419,24 @@ impl<'a> Snapshot<'a> {
         search::find(self.session, query, filter)
     }
 
-    /// Sums up what the index of words holds.
-    pub(crate) fn sum_of_index(&mut self) -> Result<u128, StoreError> {
-        self.session.full_text().sum(self.session)
+    /// Finds the numbers of discoveries, by their words if there are any, within the time a search
+    /// may take.
+    pub(crate) fn search_discoveries(
+        &mut self,
+        query: Option<&Query>,
+        filter: &DiscoveryFilter,
+        limit: i64,
+    ) -> Result<Vec<i64>, StoreError> {
+        self.session.hurry(Duration::from_micros(SEARCH_US_MAX))?;
+        search::find_discoveries(self.session, query, filter, limit)
     }
 
-    /// Sums up what the index of words must hold of a message.
+    /// Sums up what an index of words holds.
+    pub(crate) fn sum_of_index(&mut self, of: Kind) -> Result<u128, StoreError> {
+        self.session.full_text().sum(self.session, of)
+    }
+
+    /// Sums up what the index of words must hold of one text.
     pub(crate) fn sum_of_words(&self, words: &Words) -> u128 {
         self.session.full_text().expected(words)
     }

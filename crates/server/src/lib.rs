@@ -2,7 +2,8 @@
 //!
 //! There is no SQL here. `http` is the route table on one page, `connection` how callers get in,
 //! `socket` the door for this machine's owner, `feed` what is told live, `health` the live probe,
-//! `upkeep` what a server does every few seconds, `archiving` how the log gets into Git.
+//! `upkeep` what a server does every few seconds, `archiving` how the log gets into Git, `outbound`
+//! how requests leave it.
 
 pub mod archiving;
 mod connection;
@@ -12,6 +13,7 @@ pub mod http;
 mod known;
 pub mod mcp;
 mod metrics;
+pub mod outbound;
 mod rate;
 pub mod socket;
 pub mod upkeep;

@@ -93,6 +93,7 @@ fn rendered(batch: &Batch, recorded: &Recorded, event: &Event) -> Vec<(String, C
         | Event::ConsumerExpired(_)
         | Event::CustomAppended(_)
         | Event::EpochBegun(_) => Vec::new(),
+        comity_kernel::discovery_event!() => Vec::new(),
         comity_kernel::work_event!() => {
             dispatch::file(batch, recorded, event).into_iter().collect()
         }

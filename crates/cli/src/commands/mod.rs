@@ -9,6 +9,7 @@ pub(crate) mod check;
 pub(crate) mod completions;
 pub(crate) mod config;
 pub(crate) mod contact;
+pub(crate) mod discovery;
 pub(crate) mod dispatch;
 pub(crate) mod doctor;
 pub(crate) mod events;

@@ -3,6 +3,7 @@
 mod ago;
 pub(crate) mod archive;
 mod conversation;
+pub(crate) mod discoveries;
 pub(crate) mod dispatches;
 pub(crate) mod events;
 pub(crate) mod evidence;

@@ -65,6 +65,15 @@ impl Error {
                 "nothing is left to do; `retry_dispatch` makes a new attempt of a failed one"
             }
             Self::AlreadyExists { .. } => "nothing is left to do; look at the one that is there",
+            Self::BelowThreshold { .. } => {
+                "score it again if it is worth more, take a lower `threshold`, or set `force`"
+            }
+            Self::AlreadyPromoted { .. } => {
+                "nothing is left to do; `ref` says what it became; `feedback` can still be given"
+            }
+            Self::Dismissed { .. } => {
+                "nothing is left to do; submit it under another `source_id` if it is wanted after all"
+            }
             Self::Cycle { .. } => "remove a link of the circle first, or link the other way round",
             Self::WrongGeneration { .. } => {
                 "stop: another instance reads for this consumer; `register_consumer` takes it back"
@@ -136,6 +145,11 @@ impl Error {
                 json!({ "given": given, "present": present })
             }
             Self::Pruned { oldest_seq } => json!({ "oldest_seq": oldest_seq }),
+            Self::AlreadyExists { id: Some(id), .. } => json!({ "id": id }),
+            Self::BelowThreshold {
+                score, threshold, ..
+            } => json!({ "score": score, "threshold": threshold }),
+            Self::AlreadyPromoted { reference, .. } => json!({ "ref": reference }),
             Self::UnknownRecipient { name, near } => json!({ "name": name, "near": near }),
             Self::ReservationConflict { conflicts } => json!({ "conflicts": conflicts }),
             Self::NotHolder { held_by, .. } => json!({ "held_by": held_by }),
@@ -184,4 +198,12 @@ pub(super) fn refusing(checks: &[Examined]) -> String {
         .map(|check| format!("`{}` ({})", check.rule.check.kind().as_str(), check.detail))
         .collect();
     each.join(", ")
+}
+
+/// Says what a discovery is worth.
+pub(super) fn worth(score: Option<f64>) -> String {
+    score.map_or_else(
+        || "has no score".to_owned(),
+        |score| format!("has the score {score}"),
+    )
 }

@@ -6,6 +6,10 @@ use serde::{Deserialize, Serialize};
 use crate::agent::event::{AgentRegistered, AgentRetired, AgentUpdated};
 use crate::consumer::event::{ConsumerExpired, ConsumerRegistered, ConsumerReset};
 use crate::contact::event::{ContactAnswered, ContactRequested};
+use crate::discovery::event::{
+    DiscoveryDecayed, DiscoveryDismissed, DiscoveryEmbedded, DiscoveryPromoted, DiscoveryScored,
+    DiscoverySubmitted, FeedbackGiven, InterestProfileUpdated,
+};
 use crate::dispatch::event::{
     DispatchCancelled, DispatchClaimed, DispatchCreated, DispatchExtended, DispatchFinished,
     DispatchReported, DispatchReturned, DispatchStarted, DispatchTimedOut,
@@ -79,6 +83,10 @@ subjects! {
     Run = "run",
     /// A dispatch.
     Dispatch = "dispatch",
+    /// A discovery.
+    Discovery = "discovery",
+    /// What a project is interested in; its number is the project's.
+    InterestProfile = "interest_profile",
     /// An epoch of the log.
     Epoch = "epoch",
     /// A stream of the callers' own.
@@ -278,6 +286,14 @@ events! {
     "consumer_registered", 1, ConsumerRegistered;
     "consumer_reset", 1, ConsumerReset;
     "consumer_expired", 1, ConsumerExpired;
+    "discovery_submitted", 1, DiscoverySubmitted;
+    "discovery_embedded", 1, DiscoveryEmbedded;
+    "discovery_scored", 1, DiscoveryScored;
+    "discovery_decayed", 1, DiscoveryDecayed;
+    "discovery_promoted", 1, DiscoveryPromoted;
+    "discovery_dismissed", 1, DiscoveryDismissed;
+    "feedback_given", 1, FeedbackGiven;
+    "interest_profile_updated", 1, InterestProfileUpdated;
 }
 
 /// Matches every event of runs and dispatches, for whoever treats them alike.
@@ -312,5 +328,20 @@ macro_rules! work_event {
             | $crate::log::Event::DispatchFinished(_)
             | $crate::log::Event::DispatchCancelled(_)
             | $crate::log::Event::DispatchTimedOut(_)
+    };
+}
+
+/// Matches every event of discoveries and interest profiles, for whoever treats them alike.
+#[macro_export]
+macro_rules! discovery_event {
+    () => {
+        $crate::log::Event::DiscoverySubmitted(_)
+            | $crate::log::Event::DiscoveryEmbedded(_)
+            | $crate::log::Event::DiscoveryScored(_)
+            | $crate::log::Event::DiscoveryDecayed(_)
+            | $crate::log::Event::DiscoveryPromoted(_)
+            | $crate::log::Event::DiscoveryDismissed(_)
+            | $crate::log::Event::FeedbackGiven(_)
+            | $crate::log::Event::InterestProfileUpdated(_)
     };
 }

@@ -8,7 +8,7 @@ use crate::store::{StoreError, Value};
 use crate::tx::Read;
 
 /// Tables that `apply` writes, in name order, each with its columns in a fixed order.
-pub const PROJECTED: [(&str, &str); 26] = [
+pub const PROJECTED: [(&str, &str); 30] = [
     (
         "agent",
         "select id, project_id, name, name_folded, program, model, task, metadata, orchestrate,
@@ -42,6 +42,23 @@ pub const PROJECTED: [(&str, &str); 26] = [
          from contact order by id",
     ),
     (
+        "discovery",
+        "select id, project_id, source, source_id, title, summary, url, score, tier, state, ref,
+            reason, agent_id, discovered_at, discovered_lease_us, decayed_lease_us, settled_at,
+            revision
+         from discovery order by id",
+    ),
+    (
+        "discovery_feedback",
+        "select discovery_id, seq, signal, note, agent_id, created_at
+         from discovery_feedback order by discovery_id, seq",
+    ),
+    (
+        "discovery_vector",
+        "select discovery_id, project_id, model, dimension, vector, seq
+         from discovery_vector order by discovery_id, model",
+    ),
+    (
         "dispatch",
         "select id, project_id, run_id, phase, agent_kind, prompt, priority, group_name, state,
             origin_id, retry_of, attempt, not_before_lease_us, deadline_lease_us, claimant_id,
@@ -63,6 +80,12 @@ pub const PROJECTED: [(&str, &str); 26] = [
         "epoch",
         "select id, name, name_before, after_seq, lost_name, lost_seq, began_at, revision
          from epoch order by id",
+    ),
+    (
+        "interest_profile",
+        "select id, keyword_weights, source_weights, topic_model, topic_dimension, topic_vector,
+            updated_at, revision
+         from interest_profile order by id",
     ),
     (
         "message",
@@ -150,14 +173,16 @@ pub const PROJECTED: [(&str, &str); 26] = [
     ),
 ];
 
-/// Tables that are not projections: the log itself, the index of words, the steps a
-/// dispatch may take, and what upkeep writes.
-pub const OFF_LOG: [&str; 12] = [
+/// Tables that are not projections: the log itself, the index of words, the steps
+/// that dispatches and discoveries may take, and what upkeep writes.
+pub const OFF_LOG: [&str; 14] = [
     "archive",
     "archive_commit",
     "blob",
     "blob_owner",
     "consumer_cursor",
+    "discovery_edge",
+    "discovery_text",
     "dispatch_edge",
     "event",
     "idempotency",
@@ -168,7 +193,12 @@ pub const OFF_LOG: [&str; 12] = [
 ];
 
 /// Tables that SQLite's full-text search adds for itself, and the one that shows its words.
-pub const OFF_LOG_SQLITE: [&str; 5] = [
+pub const OFF_LOG_SQLITE: [&str; 10] = [
+    "discovery_text_config",
+    "discovery_text_data",
+    "discovery_text_docsize",
+    "discovery_text_idx",
+    "discovery_word",
     "message_text_config",
     "message_text_data",
     "message_text_docsize",

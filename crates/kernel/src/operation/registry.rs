@@ -15,6 +15,11 @@ use crate::archive::archivist::{AskStatus, Rebuild, Rebuilt, Retried, Retry, Ver
 use crate::archive::{ArchiveStatus, Export, Exported};
 use crate::consumer::{AckConsumer, ListConsumers, PollConsumer, RegisterConsumer, ResetConsumer};
 use crate::contact::{AnswerContact, ListContacts, RequestContact};
+use crate::discovery::{
+    Decay, DismissDiscovery, GetDiscovery, GetInterestProfile, GiveFeedback, ListDiscoveries,
+    PromoteDiscovery, RollBackSource, ScoreDiscovery, ScoreFromProfile, SubmitDiscovery,
+    UpdateInterestProfile,
+};
 use crate::dispatch::{
     CancelDispatch, ClaimDispatch, CreateDispatch, ExtendDispatch, FinishDispatch, GetDispatch,
     GroupOutcome, ListDispatches, ReportDispatch, RetryDispatch, StartDispatch,
@@ -478,6 +483,58 @@ pub const OPERATIONS: &[Operation] = &[
         .http(&[route(Get, "/api/streams/{stream}", &["stream"])])
         .mcp(Tool::None(Lean))
         .cli(&["events stream"]),
+    command::<SubmitDiscovery>(Sets)
+        .http(&[route(Post, "/api/discoveries", &[])])
+        .mcp(Named("submit_discovery", Profile::Research))
+        .cli(&["discovery submit"]),
+    query::<ListDiscoveries>()
+        .http(&[route(Get, "/api/discoveries", &[])])
+        .mcp(Tool::None(Lean))
+        .cli(&["discovery list"]),
+    query::<GetDiscovery>()
+        .http(&[route(Get, "/api/discoveries/{id}", &["id"])])
+        .mcp(Tool::None(Lean))
+        .cli(&["discovery show"]),
+    command::<ScoreDiscovery>(Sets)
+        .http(&[route(Post, "/api/discoveries/{id}/score", &["id"])])
+        .mcp(Named("judge_discovery", Profile::Research))
+        .cli(&["discovery score"]),
+    command::<ScoreFromProfile>(Sets)
+        .http(&[route(
+            Post,
+            "/api/discoveries/{id}/score-from-profile",
+            &["id"],
+        )])
+        .mcp(In("judge_discovery"))
+        .cli(&["discovery score"]),
+    command::<PromoteDiscovery>(Ends)
+        .http(&[route(Post, "/api/discoveries/{id}/promote", &["id"])])
+        .mcp(In("judge_discovery"))
+        .cli(&["discovery promote"]),
+    command::<DismissDiscovery>(Ends)
+        .http(&[route(Post, "/api/discoveries/{id}/dismiss", &["id"])])
+        .mcp(In("judge_discovery"))
+        .cli(&["discovery dismiss"]),
+    command::<GiveFeedback>(Adds)
+        .http(&[route(Post, "/api/discoveries/{id}/feedback", &["id"])])
+        .mcp(In("judge_discovery"))
+        .cli(&["discovery feedback"]),
+    command::<Decay>(Sets)
+        .http(&[route(Post, "/api/discoveries/decay", &[])])
+        .mcp(Tool::None(Person))
+        .cli(&["discovery decay"]),
+    command::<RollBackSource>(Ends)
+        .http(&[route(Post, "/api/discoveries/roll-back", &[])])
+        .mcp(Tool::None(Person))
+        .cli(&["discovery roll-back"]),
+    query::<GetInterestProfile>()
+        .http(&[route(Get, "/api/interest-profile", &[])])
+        .mcp(Tool::None(Lean))
+        .cli(&["discovery profile"]),
+    command::<UpdateInterestProfile>(Sets)
+        .http(&[route(Patch, "/api/interest-profile", &[])])
+        .mcp(Tool::None(Lean))
+        .cli(&["discovery profile"]),
     archivist::<AskStatus, ArchiveStatus>("archive_status", Reads, call_archive_status)
         .http(&[route(Get, "/api/archive", &[])])
         .mcp(Tool::None(Person))

@@ -54,6 +54,7 @@ impl Command for LinkRuns {
         if is_linked(tx, upstream.id, downstream.id)? {
             return Err(Error::AlreadyExists {
                 what: format!("the link from run {} to run {}", upstream.id, downstream.id),
+                id: None,
             }
             .into());
         }

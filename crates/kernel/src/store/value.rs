@@ -1,9 +1,9 @@
 //! Values bound to statements and read from rows, the same for both engines.
 
 use comity_domain::{
-    AgentId, ApprovalId, ArtifactId, ConsumerId, ContactId, DispatchId, LeaseTime, MessageId,
-    ProjectId, ReleaseRequestId, ReservationId, RunId, SentinelId, Seq, StreamId, Timestamp,
-    TokenId, VerdictId,
+    AgentId, ApprovalId, ArtifactId, ConsumerId, ContactId, DiscoveryId, DispatchId, LeaseTime,
+    MessageId, ProjectId, ReleaseRequestId, ReservationId, RunId, SentinelId, Seq, StreamId,
+    Timestamp, TokenId, VerdictId,
 };
 
 use super::StoreError;
@@ -153,6 +153,7 @@ integer_types! {
     DispatchId, DispatchId::new, DispatchId::get;
     StreamId, StreamId::new, StreamId::get;
     ConsumerId, ConsumerId::new, ConsumerId::get;
+    DiscoveryId, DiscoveryId::new, DiscoveryId::get;
     Seq, Seq::new, Seq::get;
     Timestamp, Timestamp::from_micros, Timestamp::micros;
     LeaseTime, LeaseTime::from_micros, LeaseTime::micros;

@@ -10,6 +10,7 @@ mod ask;
 mod check;
 mod contacts;
 mod create_run;
+mod discovery;
 mod dispatch;
 mod events;
 mod evidence;
@@ -72,6 +73,7 @@ impl OwnTool {
 /// Shortens a refusal, of whichever tool.
 pub(super) fn refusal(error: Value) -> Value {
     let marks = Marks::new();
+    let error = discovery::refusal(error, &marks);
     run::refusal(lease::refusal(error, &marks), &marks)
 }
 
@@ -85,7 +87,7 @@ const fn own<T: Own>() -> OwnTool {
 }
 
 /// Every tool with a request of its own.
-const OWN: [OwnTool; 27] = [
+const OWN: [OwnTool; 29] = [
     own::<agents::ListAgents>(),
     own::<send::SendMessage>(),
     own::<inbox::Inbox>(),
@@ -113,6 +115,8 @@ const OWN: [OwnTool; 27] = [
     own::<work::ReportDispatch>(),
     own::<work::FinishDispatch>(),
     own::<events::Events>(),
+    own::<discovery::SubmitDiscovery>(),
+    own::<discovery::JudgeDiscovery>(),
 ];
 
 /// Finds a tool with a request of its own.
