@@ -1,6 +1,7 @@
 //! The kernel: one writer, some readers, one log.
 
 mod archiving;
+mod telling;
 
 use std::future::Future;
 use std::path::{Path, PathBuf};

@@ -38,6 +38,7 @@ pub mod embedder;
 pub mod epoch;
 pub mod event;
 pub mod gate;
+pub mod hook;
 pub mod lock;
 pub mod mail;
 pub mod portfolio;

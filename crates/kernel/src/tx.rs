@@ -15,6 +15,7 @@ use crate::actor::{Actor, Correlation};
 use crate::ambient::{Ambient, Now};
 use crate::consumer::cursor::CursorRow;
 use crate::error::Error;
+use crate::hook::cursor::{Keep, keep};
 use crate::log::line::payload_hash;
 use crate::log::{self, Envelope, Event, Place, Tables, link};
 use crate::memory::Memory;
@@ -221,6 +222,11 @@ impl<'a, 'b> WriteTx<'a, 'b> {
             params![owner, sha256.bytes(), size],
             Rows::Any,
         )
+    }
+
+    /// Keeps where a hook stands, off the log; that there is one is on it.
+    pub(crate) fn keep_hook(&mut self, kept: &Keep<'_>) -> Result<(), StoreError> {
+        keep(self.batch, kept)
     }
 
     /// Keeps how far a consumer has come, off the log; that there is one is on it.

@@ -88,6 +88,8 @@ fn rendered(batch: &Batch, recorded: &Recorded, event: &Event) -> Vec<(String, C
         | Event::ReleaseAnswered(_)
         | Event::SentinelClaimed(_)
         | Event::SentinelReset(_)
+        | Event::HookAdded(_)
+        | Event::HookRemoved(_)
         | Event::ConsumerRegistered(_)
         | Event::ConsumerReset(_)
         | Event::ConsumerExpired(_)

@@ -229,6 +229,8 @@ impl Mentioned {
             | Event::ReleaseAnswered(_)
             | Event::SentinelClaimed(_)
             | Event::SentinelReset(_)
+            | Event::HookAdded(_)
+            | Event::HookRemoved(_)
             | Event::ConsumerRegistered(_)
             | Event::ConsumerReset(_)
             | Event::ConsumerExpired(_)

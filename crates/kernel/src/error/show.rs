@@ -141,15 +141,15 @@ impl Error {
             Self::IllegalTransition { state, .. } | Self::AlreadySettled { state, .. } => {
                 json!({ "state": state })
             }
-            Self::WrongGeneration { given, present, .. } => {
-                json!({ "given": given, "present": present })
-            }
-            Self::Pruned { oldest_seq } => json!({ "oldest_seq": oldest_seq }),
             Self::AlreadyExists { id: Some(id), .. } => json!({ "id": id }),
             Self::BelowThreshold {
                 score, threshold, ..
             } => json!({ "score": score, "threshold": threshold }),
             Self::AlreadyPromoted { reference, .. } => json!({ "ref": reference }),
+            Self::WrongGeneration { given, present, .. } => {
+                json!({ "given": given, "present": present })
+            }
+            Self::Pruned { oldest_seq } => json!({ "oldest_seq": oldest_seq }),
             Self::UnknownRecipient { name, near } => json!({ "name": name, "near": near }),
             Self::ReservationConflict { conflicts } => json!({ "conflicts": conflicts }),
             Self::NotHolder { held_by, .. } => json!({ "held_by": held_by }),

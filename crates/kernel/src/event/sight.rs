@@ -135,7 +135,10 @@ impl Vision {
             | Event::CustomAppended(_)
             | work_event!()
             | discovery_event!() => Self::Project(event.inner().project()),
-            Event::TokenCreated(_) | Event::TokenRevoked(_) => Self::Operator,
+            Event::TokenCreated(_)
+            | Event::TokenRevoked(_)
+            | Event::HookAdded(_)
+            | Event::HookRemoved(_) => Self::Operator,
             Event::EpochBegun(_) => Self::Everybody,
             Event::MessageSent(sent) => Self::Sent {
                 project: sent.project,

@@ -15,6 +15,7 @@ use crate::dispatch::event::{
     DispatchReported, DispatchReturned, DispatchStarted, DispatchTimedOut,
 };
 use crate::epoch::event::EpochBegun;
+use crate::hook::event::{HookAdded, HookRemoved};
 use crate::mail::event::{MessageAcknowledged, MessageRead, MessageSent};
 use crate::project::event::{ProjectCreated, ProjectUpdated};
 use crate::reservation::event::{
@@ -83,6 +84,8 @@ subjects! {
     Run = "run",
     /// A dispatch.
     Dispatch = "dispatch",
+    /// A hook.
+    Hook = "hook",
     /// A discovery.
     Discovery = "discovery",
     /// What a project is interested in; its number is the project's.
@@ -238,6 +241,8 @@ events! {
     "agent_retired", 1, AgentRetired;
     "token_created", 1, TokenCreated;
     "token_revoked", 1, TokenRevoked;
+    "hook_added", 1, HookAdded;
+    "hook_removed", 1, HookRemoved;
     "message_sent", 1, MessageSent;
     "message_read", 1, MessageRead;
     "message_acknowledged", 1, MessageAcknowledged;
@@ -283,9 +288,6 @@ events! {
     "dispatch_finished", 1, DispatchFinished;
     "dispatch_cancelled", 1, DispatchCancelled;
     "dispatch_timed_out", 1, DispatchTimedOut;
-    "consumer_registered", 1, ConsumerRegistered;
-    "consumer_reset", 1, ConsumerReset;
-    "consumer_expired", 1, ConsumerExpired;
     "discovery_submitted", 1, DiscoverySubmitted;
     "discovery_embedded", 1, DiscoveryEmbedded;
     "discovery_scored", 1, DiscoveryScored;
@@ -294,6 +296,9 @@ events! {
     "discovery_dismissed", 1, DiscoveryDismissed;
     "feedback_given", 1, FeedbackGiven;
     "interest_profile_updated", 1, InterestProfileUpdated;
+    "consumer_registered", 1, ConsumerRegistered;
+    "consumer_reset", 1, ConsumerReset;
+    "consumer_expired", 1, ConsumerExpired;
 }
 
 /// Matches every event of runs and dispatches, for whoever treats them alike.

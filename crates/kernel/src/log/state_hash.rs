@@ -8,7 +8,7 @@ use crate::store::{StoreError, Value};
 use crate::tx::Read;
 
 /// Tables that `apply` writes, in name order, each with its columns in a fixed order.
-pub const PROJECTED: [(&str, &str); 30] = [
+pub const PROJECTED: [(&str, &str); 31] = [
     (
         "agent",
         "select id, project_id, name, name_folded, program, model, task, metadata, orchestrate,
@@ -80,6 +80,11 @@ pub const PROJECTED: [(&str, &str); 30] = [
         "epoch",
         "select id, name, name_before, after_seq, lost_name, lost_seq, began_at, revision
          from epoch order by id",
+    ),
+    (
+        "hook",
+        "select id, filter, url, command, since_seq, created_at, removed_at, revision
+         from hook order by id",
     ),
     (
         "interest_profile",
@@ -175,7 +180,7 @@ pub const PROJECTED: [(&str, &str); 30] = [
 
 /// Tables that are not projections: the log itself, the index of words, the steps
 /// that dispatches and discoveries may take, and what upkeep writes.
-pub const OFF_LOG: [&str; 14] = [
+pub const OFF_LOG: [&str; 17] = [
     "archive",
     "archive_commit",
     "blob",
@@ -185,6 +190,9 @@ pub const OFF_LOG: [&str; 14] = [
     "discovery_text",
     "dispatch_edge",
     "event",
+    "hook_cursor",
+    "hook_deliverer",
+    "hook_delivery",
     "idempotency",
     "log_head",
     "message_text",

@@ -6,7 +6,7 @@ use std::pin::Pin;
 use std::time::Duration;
 
 use comity_domain::limits::WAIT_US_MAX;
-use comity_domain::{Span, json};
+use comity_domain::{HookSecret, Span, json};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -34,13 +34,31 @@ pub struct Outcome {
     pub replayed: bool,
     /// A token that was made, for the surface to hand over once.
     pub issued: Option<Issued>,
+    /// The secret of a hook that was added, to be handed over once as well.
+    pub hook_secret: Option<HookSecret>,
+}
+
+impl Outcome {
+    /// Returns the answer with what it hands over once.
+    pub fn whole(self) -> Value {
+        let mut answer = match self.issued {
+            Some(issued) => with_secret(self.answer, &issued.secret.reveal()),
+            None => self.answer,
+        };
+        if let (Some(secret), Some(Value::Object(hook))) =
+            (self.hook_secret, answer.get_mut("hook"))
+        {
+            hook.insert("secret".to_owned(), secret.reveal().into());
+        }
+        answer
+    }
 }
 
 /// An answer to come.
 pub type Call = Pin<Box<dyn Future<Output = Result<Outcome, Error>> + Send>>;
 
 /// Adds a new token to the answer that made it: inside a token's own entry, or beside another's.
-pub fn with_secret(mut answer: Value, secret: &str) -> Value {
+fn with_secret(mut answer: Value, secret: &str) -> Value {
     match answer.get_mut("token") {
         Some(Value::Object(token)) => {
             token.insert("secret".to_owned(), secret.into());
@@ -69,6 +87,7 @@ pub(super) fn call_command<C: Command + DeserializeOwned>(
             answer: with_number(&reply.answer, "seq", reply.seq.get())?,
             replayed: reply.replayed,
             issued: C::issued(&reply.answer),
+            hook_secret: C::hook_secret(&reply.answer),
         })
     })
 }
@@ -88,6 +107,7 @@ pub(super) fn call_query<Q: Query<Answer: Serialize> + DeserializeOwned>(
             answer: with_number(&read.answer, "as_of_seq", read.as_of_seq.get())?,
             replayed: false,
             issued: None,
+            hook_secret: None,
         })
     })
 }
@@ -108,6 +128,7 @@ pub(super) fn call_patiently<C: Patient + DeserializeOwned>(
             answer: with_number(&reply.answer, "seq", reply.seq.get())?,
             replayed: reply.replayed,
             issued: None,
+            hook_secret: None,
         })
     })
 }
@@ -155,6 +176,7 @@ where
             answer: with_number(&read.answer, "as_of_seq", read.as_of_seq.get())?,
             replayed: false,
             issued: None,
+            hook_secret: None,
         })
     })
 }
@@ -278,6 +300,7 @@ fn beside<T: Serialize + Send + 'static>(
             answer: serde_json::to_value(work.await?)?,
             replayed: false,
             issued: None,
+            hook_secret: None,
         })
     })
 }

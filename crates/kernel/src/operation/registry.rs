@@ -28,6 +28,7 @@ use crate::doctor::{Backup, BackupMade, Doctor, Findings};
 use crate::error::Error;
 use crate::event::Events;
 use crate::gate::{CheckGate, OverrideGate};
+use crate::hook::{AddHook, DeadLetters, ListHooks, RemoveHook, RetryDeadLetter};
 use crate::lock::{AcquireLock, ListLocks, ReleaseLock, RenewLock};
 use crate::mail::{
     Acknowledge, Forward, GetAttachment, GetMessage, Inbox, OverdueAcks, PutAttachment,
@@ -276,6 +277,30 @@ pub const OPERATIONS: &[Operation] = &[
         .http(&[route(Delete, "/api/sentinels/{name}", &["name"])])
         .mcp(Tool::None(Lean))
         .cli(&["sentinel reset"]),
+    command::<AddHook>(Adds)
+        .http(&[route(Post, "/api/hooks", &[])])
+        .mcp(Tool::None(Person))
+        .cli(&["events hook add"]),
+    query::<ListHooks>()
+        .http(&[route(Get, "/api/hooks", &[])])
+        .mcp(Tool::None(Person))
+        .cli(&["events hook list"]),
+    command::<RemoveHook>(Ends)
+        .http(&[route(Delete, "/api/hooks/{id}", &["id"])])
+        .mcp(Tool::None(Person))
+        .cli(&["events hook remove"]),
+    query::<DeadLetters>()
+        .http(&[route(Get, "/api/hooks/{id}/dead-letters", &["hook"])])
+        .mcp(Tool::None(Person))
+        .cli(&["events hook dead-letters"]),
+    command::<RetryDeadLetter>(Adds)
+        .http(&[route(
+            Post,
+            "/api/hooks/{id}/dead-letters/{seq}/retry",
+            &["hook", "seq"],
+        )])
+        .mcp(Tool::None(Person))
+        .cli(&["events hook retry"]),
     command::<CreateRun>(Adds)
         .http(&[route(Post, "/api/runs", &[])])
         .mcp(Named("create_run", Profile::Orchestrate))
@@ -448,41 +473,6 @@ pub const OPERATIONS: &[Operation] = &[
         .http(&[route(Post, "/api/dispatches/{id}/retry", &["id"])])
         .mcp(Tool::None(Lean))
         .cli(&["dispatch retry"]),
-    waiting::<Events>()
-        .http(&[route(Get, "/api/events", &[])])
-        .mcp(Named("events", Profile::Orchestrate))
-        .cli(&["events list", "events tail"]),
-    command::<RegisterConsumer>(Sets)
-        .http(&[route(Post, "/api/consumers", &[])])
-        .mcp(Tool::None(Lean))
-        .cli(&["events consumer add"]),
-    query::<ListConsumers>()
-        .http(&[route(Get, "/api/consumers", &[])])
-        .mcp(Tool::None(Lean))
-        .cli(&["events consumer list"]),
-    Operation {
-        call: call_poll,
-        ..waiting::<PollConsumer>()
-    }
-    .http(&[route(Get, "/api/consumers/{name}/poll", &["name"])])
-    .mcp(Tool::None(Lean))
-    .cli(&["events consumer poll"]),
-    command::<AckConsumer>(Sets)
-        .http(&[route(Post, "/api/consumers/{name}/ack", &["name"])])
-        .mcp(Tool::None(Lean))
-        .cli(&["events consumer ack"]),
-    command::<ResetConsumer>(Sets)
-        .http(&[route(Post, "/api/consumers/{name}/reset", &["name"])])
-        .mcp(Tool::None(Lean))
-        .cli(&["events consumer reset"]),
-    command::<AppendEvent>(Adds)
-        .http(&[route(Post, "/api/streams/{stream}", &["stream"])])
-        .mcp(Tool::None(Lean))
-        .cli(&["events append"]),
-    query::<ReadStream>()
-        .http(&[route(Get, "/api/streams/{stream}", &["stream"])])
-        .mcp(Tool::None(Lean))
-        .cli(&["events stream"]),
     command::<SubmitDiscovery>(Sets)
         .http(&[route(Post, "/api/discoveries", &[])])
         .mcp(Named("submit_discovery", Profile::Research))
@@ -535,6 +525,41 @@ pub const OPERATIONS: &[Operation] = &[
         .http(&[route(Patch, "/api/interest-profile", &[])])
         .mcp(Tool::None(Lean))
         .cli(&["discovery profile"]),
+    waiting::<Events>()
+        .http(&[route(Get, "/api/events", &[])])
+        .mcp(Named("events", Profile::Orchestrate))
+        .cli(&["events list", "events tail"]),
+    command::<RegisterConsumer>(Sets)
+        .http(&[route(Post, "/api/consumers", &[])])
+        .mcp(Tool::None(Lean))
+        .cli(&["events consumer add"]),
+    query::<ListConsumers>()
+        .http(&[route(Get, "/api/consumers", &[])])
+        .mcp(Tool::None(Lean))
+        .cli(&["events consumer list"]),
+    Operation {
+        call: call_poll,
+        ..waiting::<PollConsumer>()
+    }
+    .http(&[route(Get, "/api/consumers/{name}/poll", &["name"])])
+    .mcp(Tool::None(Lean))
+    .cli(&["events consumer poll"]),
+    command::<AckConsumer>(Sets)
+        .http(&[route(Post, "/api/consumers/{name}/ack", &["name"])])
+        .mcp(Tool::None(Lean))
+        .cli(&["events consumer ack"]),
+    command::<ResetConsumer>(Sets)
+        .http(&[route(Post, "/api/consumers/{name}/reset", &["name"])])
+        .mcp(Tool::None(Lean))
+        .cli(&["events consumer reset"]),
+    command::<AppendEvent>(Adds)
+        .http(&[route(Post, "/api/streams/{stream}", &["stream"])])
+        .mcp(Tool::None(Lean))
+        .cli(&["events append"]),
+    query::<ReadStream>()
+        .http(&[route(Get, "/api/streams/{stream}", &["stream"])])
+        .mcp(Tool::None(Lean))
+        .cli(&["events stream"]),
     archivist::<AskStatus, ArchiveStatus>("archive_status", Reads, call_archive_status)
         .http(&[route(Get, "/api/archive", &[])])
         .mcp(Tool::None(Person))

@@ -29,7 +29,7 @@ both_engines! {
         let (blue, far) = (&team.blue, &team.far);
         let run = json!({ "project": "web", "goal": "ship it", "phases": ["a", "b"], "gates": { "a->b": [] } });
         team.call(&BOSS, "create_run", &run).unwrap();
-        team.call(blue, "add_artifact", &json!({ "run": 1, "kind": "plan", "path": "p.md" })).unwrap();
+        team.call(blue, "add_artifact", &json!({ "run": 1, "phase": "a", "kind": "plan", "path": "p.md" })).unwrap();
         team.call(blue, "append_event", &json!({ "stream": "s", "kind": "custom.one" })).unwrap();
         team.call(&team.green, "append_event", &json!({ "stream": "s", "kind": "custom.two" })).unwrap();
         team.call(far, "append_event", &json!({ "stream": "s", "kind": "custom.two" })).unwrap();

@@ -114,9 +114,9 @@ const OWN: [OwnTool; 29] = [
     own::<work::ClaimDispatch>(),
     own::<work::ReportDispatch>(),
     own::<work::FinishDispatch>(),
-    own::<events::Events>(),
     own::<discovery::SubmitDiscovery>(),
     own::<discovery::JudgeDiscovery>(),
+    own::<events::Events>(),
 ];
 
 /// Finds a tool with a request of its own.
