@@ -85,7 +85,31 @@ fn one_of_each(town: &Town) -> Vec<(&'static str, String, Value)> {
     let (mail, leases) = (mail_of_each(&blues), leases_of_each(&blues));
     let calls = spine.into_iter().chain(mail).chain(leases);
     let calls = calls.chain(work_of_each(&blues));
-    calls.chain(runs_of_each(&blues.part)).chain(end).collect()
+    let calls = calls.chain(runs_of_each(&blues.part));
+    calls.chain(events_of_each()).chain(end).collect()
+}
+
+/// Of events, streams and consumers.
+fn events_of_each() -> Vec<(&'static str, String, Value)> {
+    let said = json!({ "project": "web", "kind": "custom.done", "payload": { "k": 1 } });
+    let mirror = json!({ "name": "mirror", "filter": { "kinds": ["custom.*"] }, "since": 0 });
+    let acked = json!({ "generation": 1, "seq": 1, "extra": { "k": 1 } });
+    [
+        ("append_event", "POST /api/streams/deploys", said),
+        ("read_stream", "GET /api/streams/deploys?project=web", json!({})),
+        ("register_consumer", "POST /api/consumers", mirror),
+        ("list_consumers", "GET /api/consumers", json!({})),
+        ("poll_consumer", "GET /api/consumers/mirror/poll?generation=1&wait=1ms", json!({})),
+        ("ack_consumer", "POST /api/consumers/mirror/ack", acked),
+        ("reset_consumer", "POST /api/consumers/mirror/reset", json!({ "to_seq": 0 })),
+        (
+            "events",
+            "GET /api/events?since=1&kinds=run_created&kinds=custom.done&project=web&subject=stream:1&actor=operator&wait=1ms",
+            json!({}),
+        ),
+    ]
+    .map(|(name, line, body)| (name, line.to_owned(), body))
+    .into()
 }
 
 /// The same of mail: about what Blue has, and what the operator sends to itself and Blue.
