@@ -17,6 +17,7 @@ fn town_with_backups(engine: Engine) -> (Town, tempfile::TempDir) {
     let backups = tempfile::tempdir().unwrap();
     let place = backups.path().to_owned();
     let kit = Kit::with(engine, |options| options.backups = Some(place));
+    comity_testkit::hooks::plant_dead_letter(&kit);
     let archive = archive_of(&kit);
     let town = Town::around(kit, |settings, _| settings.archive = Some(archive));
     (town, backups)
@@ -84,8 +85,27 @@ fn one_of_each(town: &Town) -> Vec<(&'static str, String, Value)> {
     .map(|(name, request, body)| (name, line(request), body));
     let (mail, leases) = (mail_of_each(&blues), leases_of_each(&blues));
     let calls = spine.into_iter().chain(mail).chain(leases);
-    let calls = calls.chain(work_of_each(&blues));
+    let calls = calls.chain(work_of_each(&blues)).chain(hooks_of_each());
     calls.chain(runs_of_each(&blues.part)).chain(end).collect()
+}
+
+/// The same of hooks: about the one with a dead letter that was there before the server.
+fn hooks_of_each() -> Vec<(&'static str, String, Value)> {
+    let none = || json!({});
+    let retry = "POST /api/hooks/1/dead-letters/1/retry";
+    [
+        (
+            "add_hook",
+            "POST /api/hooks",
+            json!({ "url": "http://192.0.2.1/" }),
+        ),
+        ("list_hooks", "GET /api/hooks", none()),
+        ("dead_letters", "GET /api/hooks/1/dead-letters", none()),
+        ("retry_dead_letter", retry, none()),
+        ("remove_hook", "DELETE /api/hooks/1", none()),
+    ]
+    .map(|(name, line, body)| (name, line.to_owned(), body))
+    .into()
 }
 
 /// The same of mail: about what Blue has, and what the operator sends to itself and Blue.

@@ -8,6 +8,7 @@ mod crash;
 mod damage;
 mod dispatches;
 mod engines;
+mod hooks;
 mod idempotency;
 mod identity;
 mod io_faults;
