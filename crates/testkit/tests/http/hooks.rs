@@ -7,8 +7,10 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
+use comity_kernel::failpoint::Action;
 use comity_kernel::hook::{AddHook, DeadLetters, Hook, ListHooks, RemoveHook, RetryDeadLetter};
 use comity_kernel::project::{EnsureProject, UpdateProject};
+use comity_kernel::store::StoreError;
 use comity_kernel::{Kernel, Options};
 use comity_server::Settings;
 use comity_server::hooks::{Commands, Pace};
@@ -306,6 +308,33 @@ both_engines! {
         until("it is refused", || hooks(&served.kit)[0].last_error.is_some());
         let error = hooks(&served.kit)[0].last_error.clone().unwrap();
         assert!(error.contains("allow_commands"), "{error}");
+    }
+
+    // A6: what could not be written down is looked through again
+    fn what_could_not_be_noted_is_not_passed_over(engine) {
+        let served = serve(engine);
+        let kit = &served.kit;
+        let listener = Listener::content();
+        add_for_projects(kit, &listener.url());
+        kit.failpoints.set("hooks.move", Action::Fail(StoreError::Shape("a failpoint")));
+        let made = make(kit, "web");
+        assert!(listener.within(Duration::from_secs(2)).is_none());
+        kit.failpoints.clear("hooks.move");
+        assert_eq!(listener.next().seq(), made);
+    }
+
+    // A14
+    fn a_hook_goes_on_in_a_new_epoch(engine) {
+        let mut kit = Kit::new(engine);
+        let listener = Listener::content();
+        add_for_projects(&kit, &listener.url());
+        let before = make(&kit, "before");
+        comity_testkit::golden::new_epoch(&mut kit);
+        let after = make(&kit, "after");
+        assert!(after > before + 1);
+        let served = Served::around(kit, |settings, _| near(settings));
+        assert_eq!([listener.next().seq(), listener.next().seq()], [before, after]);
+        until("nothing waits", || hooks(&served.kit)[0].waiting == 0);
     }
 
     fn without_a_server_nothing_is_told_and_later_everything(engine) {
