@@ -231,7 +231,7 @@ impl<'a, 'b> WriteTx<'a, 'b> {
     }
 
     /// Takes what was redacted out of what is off the log: first answers since the event, the names
-    /// of its files, and bytes that nothing else carries.
+    /// of its files, what hooks said of it, and bytes that nothing else carries.
     pub(crate) fn forget_copies(
         &mut self,
         seq: Seq,
@@ -246,11 +246,12 @@ impl<'a, 'b> WriteTx<'a, 'b> {
                 Rows::Any,
             )?;
         }
-        self.batch.write(
+        for sql in [
             "delete from quarantine where seq = ?1",
-            params![seq],
-            Rows::Any,
-        )?;
+            "update hook_delivery set last_error = null where seq = ?1 and last_error is not null",
+        ] {
+            self.batch.write(sql, params![seq], Rows::Any)?;
+        }
         self.batch.dirty = true;
         self.batch.guard(|session| drop_blobs(session))
     }
@@ -386,6 +387,11 @@ impl<'a, 'b> UpkeepTx<'a, 'b> {
         rows: Rows,
     ) -> Result<(), StoreError> {
         self.batch.write(sql, params, rows)
+    }
+
+    /// Gives a test its moment before something is written.
+    pub(crate) fn hit(&self, failpoint: &'static str) -> Result<(), StoreError> {
+        self.batch.ambient.failpoints.hit(failpoint)
     }
 
     /// Makes the transaction commit, to prove that it can.

@@ -22,7 +22,7 @@ pub(crate) fn status(status: &ArchiveStatus) -> String {
     }
     if status.redacted_since_rebuild > 0 {
         let held = events(status.redacted_since_rebuild);
-        rows.push(("redacted", format!("it still holds the words of {held}")));
+        rows.push(("redacted", format!("it may still hold the words of {held}")));
     }
     if status.quarantined_count > 0 {
         rows.push(("quarantine", files(status.quarantined_count)));

@@ -79,6 +79,7 @@ impl World {
             revision == RUN_REVISION && seq >= STANDING_SEQ,
             "{revision} at {seq}"
         );
+        write_and_read(&kit, &blue);
         kit.clock.advance_us(16 * 60 * 1_000_000);
         for (name, request) in [
             ("retire_agent", json!({ "agent": 2 })),
@@ -200,6 +201,7 @@ fn hold_and_ask(kit: &Kit, blue: &Actor, red: &Actor) -> i64 {
     let watch =
         json!({ "project": "canary-web", "name": "canary watch", "scope": "eu", "every": "1h" });
     called(kit, blue, "claim_sentinel", watch);
+    comity_testkit::hooks::plant_dead_letter(kit);
     fence
 }
 
@@ -254,6 +256,14 @@ fn take_part(kit: &Kit, blue: &Actor) -> (i64, i64) {
         number(&standing["run"]["revision"]),
         number(&standing["as_of_seq"]),
     )
+}
+
+/// Has Blue begin a stream, and the operator register a consumer of its project.
+fn write_and_read(kit: &Kit, blue: &Actor) {
+    let said = json!({ "stream": "canary-stream", "kind": "custom.canary", "payload": { "is": "canary" } });
+    called(kit, blue, "append_event", said);
+    let reader = json!({ "project": "canary-web", "name": "canary-reader", "since": 0 });
+    called(kit, &Actor::OPERATOR, "register_consumer", reader);
 }
 
 fn called(kit: &Kit, actor: &Actor, name: &str, request: Value) -> Outcome {

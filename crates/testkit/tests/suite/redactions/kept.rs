@@ -131,7 +131,7 @@ fn runs(kit: &Kit, ann: &Actor) {
     call(
         operator,
         "update_run",
-        json!({ "run": id, "goal": format!("do {SECRET}") }),
+        json!({ "run": id, "goal": format!("do {SECRET}"), "expected_revision": 1 }),
     );
     let artifact = call(
         ann,
