@@ -13,6 +13,8 @@ mod commands;
 mod dispatches;
 #[path = "suite/doors.rs"]
 mod doors;
+#[path = "suite/event_hooks.rs"]
+mod event_hooks;
 #[path = "suite/guard.rs"]
 mod guard;
 #[path = "suite/guard_held.rs"]

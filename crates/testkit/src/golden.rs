@@ -87,7 +87,7 @@ pub fn write() -> String {
 }
 
 /// Goes on in a new epoch, as after the loss of a few events.
-pub(crate) fn new_epoch(kit: &mut Kit) {
+pub fn new_epoch(kit: &mut Kit) {
     let standing = kit.kernel().query(Actor::System, AskStanding).wait();
     let standing = standing.expect("a standing").answer;
     let lost = LostEnd {
