@@ -18,6 +18,7 @@ pub mod project;
 pub mod role;
 pub mod run;
 pub mod search;
+pub mod state;
 pub mod suggest;
 pub mod text;
 pub mod time;
@@ -30,7 +31,7 @@ pub use dispatch::{DispatchState, Outcome, Step};
 pub use gate::{Approver, Check, CheckKind, Gates, Rule, Tier, Transition};
 pub use id::{
     AgentId, ApprovalId, ArtifactId, ContactId, DispatchId, MessageId, ProjectId, ReleaseRequestId,
-    ReservationId, RunId, SentinelId, Seq, TokenId, VerdictId,
+    ReservationId, RunId, SentinelId, Seq, StateEntryId, StateScopeId, TokenId, VerdictId,
 };
 pub use lease::{LeaseEnd, LeaseMode, Ttl};
 pub use mail::{Address, ContactPolicy, Delivery, Importance, Sha256Hex};
@@ -38,6 +39,7 @@ pub use pattern::{BadPattern, LiteralPath, Pattern};
 pub use project::{GuardAway, GuardMode, ProjectKey, Slug};
 pub use role::{Right, Role};
 pub use run::{Chain, Phase, RunState, Verdict};
+pub use state::{ScopeName, StateKey};
 pub use text::{Line, Prose, Text};
 pub use time::{LeaseTime, Span, Timestamp};
 pub use token::{TokenHash, TokenSecret};

@@ -259,6 +259,7 @@ fn revisions(read: &mut impl Read) -> Result<String, Error> {
             SubjectKind::Reservation => audit::WRONG_ENDS,
             SubjectKind::ReleaseRequest => uncounted!("release_request"),
             SubjectKind::Sentinel => uncounted!("sentinel"),
+            SubjectKind::StateScope => uncounted!("state_scope"),
             SubjectKind::Run => uncounted!("run"),
             SubjectKind::Dispatch => uncounted!("dispatch"),
             SubjectKind::Epoch => uncounted!("epoch"),

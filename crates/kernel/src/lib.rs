@@ -42,6 +42,7 @@ pub mod project;
 pub mod reservation;
 pub mod run;
 pub mod sentinel;
+pub mod state;
 pub mod token;
 
 pub use actor::{Actor, Caller, Party};

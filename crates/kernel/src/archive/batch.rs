@@ -229,6 +229,10 @@ impl Mentioned {
             | Event::ReleaseAnswered(_)
             | Event::SentinelClaimed(_)
             | Event::SentinelReset(_)
+            | Event::StateSaved(_)
+            | Event::StateDeleted(_)
+            | Event::StateExpired(_)
+            | Event::StateCleared(_)
             | Event::EpochBegun(_) => {}
             work_event!() => self.add_work(event),
         }

@@ -2,7 +2,8 @@
 
 use comity_domain::{
     AgentId, ApprovalId, ArtifactId, ContactId, DispatchId, LeaseTime, MessageId, ProjectId,
-    ReleaseRequestId, ReservationId, RunId, SentinelId, Seq, Timestamp, TokenId, VerdictId,
+    ReleaseRequestId, ReservationId, RunId, SentinelId, Seq, StateEntryId, StateScopeId, Timestamp,
+    TokenId, VerdictId,
 };
 
 use super::StoreError;
@@ -145,6 +146,8 @@ integer_types! {
     ReservationId, ReservationId::new, ReservationId::get;
     ReleaseRequestId, ReleaseRequestId::new, ReleaseRequestId::get;
     SentinelId, SentinelId::new, SentinelId::get;
+    StateScopeId, StateScopeId::new, StateScopeId::get;
+    StateEntryId, StateEntryId::new, StateEntryId::get;
     RunId, RunId::new, RunId::get;
     ArtifactId, ArtifactId::new, ArtifactId::get;
     VerdictId, VerdictId::new, VerdictId::get;

@@ -23,6 +23,7 @@ mod run;
 mod run_status;
 mod search;
 mod send;
+mod state;
 mod steer;
 mod thread;
 mod untrusted;
@@ -84,7 +85,7 @@ const fn own<T: Own>() -> OwnTool {
 }
 
 /// Every tool with a request of its own.
-const OWN: [OwnTool; 26] = [
+const OWN: [OwnTool; 28] = [
     own::<agents::ListAgents>(),
     own::<send::SendMessage>(),
     own::<inbox::Inbox>(),
@@ -97,6 +98,8 @@ const OWN: [OwnTool; 26] = [
     own::<release::ReleaseFiles>(),
     own::<lock::Lock>(),
     own::<lock::Unlock>(),
+    own::<state::SaveState>(),
+    own::<state::LoadState>(),
     own::<ask::RequestRelease>(),
     own::<ask::AnswerRelease>(),
     own::<run_status::RunStatus>(),
