@@ -44,6 +44,21 @@ create table state_entry (
 
 create index state_entry_due on state_entry (expires_lease_us) where ended is null and expires_lease_us is not null;
 
+create function state_scope_update() returns trigger language plpgsql as $$
+begin
+    if new.id is distinct from old.id or new.project_id is distinct from old.project_id
+        or new.name is distinct from old.name or new.agent_id is distinct from old.agent_id
+        or new.created_at is distinct from old.created_at
+        or new.revision is distinct from old.revision + 1 then
+        raise exception using errcode = 'restrict_violation', message = tg_name;
+    end if;
+    return new;
+end $$;
+
+create trigger state_scope_update before update on state_scope for each row execute function state_scope_update();
+create trigger state_scope_delete before delete on state_scope for each row execute function refuse();
+create trigger state_scope_truncate before truncate on state_scope for each statement execute function refuse();
+
 create function state_entry_insert() returns trigger language plpgsql as $$
 begin
     if new.version is distinct from 1 or new.ended is not null then

@@ -44,6 +44,15 @@ create table state_entry (
 
 create index state_entry_due on state_entry (expires_lease_us) where ended is null and expires_lease_us is not null;
 
+create trigger state_scope_update before update on state_scope
+when new.id is not old.id or new.project_id is not old.project_id or new.name is not old.name
+    or new.agent_id is not old.agent_id or new.created_at is not old.created_at
+    or new.revision is not old.revision + 1
+begin select raise(abort, 'state_scope_update'); end;
+
+create trigger state_scope_delete before delete on state_scope
+begin select raise(abort, 'state_scope_delete'); end;
+
 create trigger state_entry_insert before insert on state_entry
 when new.version is not 1 or new.ended is not null
     or exists (select 1 from state_entry where id = new.id)

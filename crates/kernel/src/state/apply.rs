@@ -85,7 +85,7 @@ impl StateSaved {
             "update state_entry set version = ?2, value = ?3, sha256 = ?4, bytes = ?5,
                 agent_id = ?6, saved_at = ?7, saved_lease_us = ?8, expires_lease_us = ?9,
                 ended = null
-             where id = ?1 and version = ?2 - 1",
+             where id = ?1 and version = cast(?2 as bigint) - 1",
             params![
                 self.entry,
                 self.version,

@@ -31,6 +31,8 @@ impl Golden {
             "reservation",
             "release_request",
             "sentinel",
+            "state_scope",
+            "state_entry",
             "epoch",
         ];
         let known = |table: &String| parents_first.contains(&table.as_str());

@@ -28,5 +28,6 @@ mod runs;
 mod schema;
 mod servers;
 mod small_disk;
+mod state;
 mod team;
 mod tokens;

@@ -200,6 +200,10 @@ fn hold_and_ask(kit: &Kit, blue: &Actor, red: &Actor) -> i64 {
     let watch =
         json!({ "project": "canary-web", "name": "canary watch", "scope": "eu", "every": "1h" });
     called(kit, blue, "claim_sentinel", watch);
+    for scope in [json!(null), json!("canary shared")] {
+        let state = json!({ "scope": scope, "key": "canary plan", "value": "canary" });
+        called(kit, blue, "save_state", state);
+    }
     fence
 }
 
