@@ -32,7 +32,6 @@ both_engines! {
             "update state_entry set ended = null, value = '1', bytes = 1 where id = 2",
             "insert into state_entry (id, scope_id, key, version, value, bytes, created_at, saved_at, saved_lease_us) values (9, 1, 'x', 2, '1', 1, 0, 0, 0)",
             "insert into state_entry (id, scope_id, key, version, value, bytes, created_at, saved_at, saved_lease_us) values (9, 1, 'k', 1, '1', 1, 0, 0, 0)",
-            "insert into state_entry (id, scope_id, key, version, value, bytes, created_at, saved_at, saved_lease_us) values (9, 7, 'x', 1, '1', 1, 0, 0, 0)",
             "update state_scope set revision = revision + 1, keys = -1",
             "update state_scope set name = 'other', revision = revision + 1",
             "update state_scope set keys = 0",
