@@ -43,7 +43,7 @@ struct At {
     #[arg(value_parser = text::<ScopeName>)]
     scope: ScopeName,
     /// The key.
-    #[arg(value_parser = text::<StateKey>)]
+    #[arg(id = "state_key", value_name = "KEY", value_parser = text::<StateKey>)]
     key: StateKey,
 }
 

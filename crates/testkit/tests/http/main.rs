@@ -17,6 +17,7 @@ mod rates;
 mod rights;
 mod runs;
 mod secrets;
+mod state;
 mod stop;
 mod strangers;
 mod town;

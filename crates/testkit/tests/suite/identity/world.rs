@@ -79,6 +79,7 @@ impl World {
             revision == RUN_REVISION && seq >= STANDING_SEQ,
             "{revision} at {seq}"
         );
+        keep(&kit, &blue);
         kit.clock.advance_us(16 * 60 * 1_000_000);
         for (name, request) in [
             ("retire_agent", json!({ "agent": 2 })),
@@ -200,11 +201,15 @@ fn hold_and_ask(kit: &Kit, blue: &Actor, red: &Actor) -> i64 {
     let watch =
         json!({ "project": "canary-web", "name": "canary watch", "scope": "eu", "every": "1h" });
     called(kit, blue, "claim_sentinel", watch);
+    fence
+}
+
+/// Has Blue keep something for itself, and something for everybody.
+fn keep(kit: &Kit, blue: &Actor) {
     for scope in [json!(null), json!("canary shared")] {
         let state = json!({ "scope": scope, "key": "canary plan", "value": "canary" });
         called(kit, blue, "save_state", state);
     }
-    fence
 }
 
 /// Has Blue claim one dispatch, leave one, and fail at one; returns the fence of the first.
