@@ -55,6 +55,8 @@ mod runs;
 mod settings;
 #[path = "suite/shop.rs"]
 mod shop;
+#[path = "suite/state.rs"]
+mod state;
 #[path = "suite/worker.rs"]
 mod worker;
 #[path = "suite/worker_ends.rs"]

@@ -17,7 +17,7 @@ use super::source;
 use crate::failure::Failure;
 use crate::parse::text;
 use crate::session::Context;
-use crate::show::{Column, Shown, View, field, harmless_json};
+use crate::show::{Column, Shown, View, field, harmless_json, listing};
 
 /// State.
 #[derive(Subcommand)]
@@ -168,14 +168,6 @@ impl Delete {
 
 impl List {
     fn run(&self, context: &Context<'_>) -> Result<Shown, Failure> {
-        const COLUMNS: &[Column] = &[
-            Column::text("key"),
-            Column::text("version"),
-            Column::text("bytes"),
-            Column::text("saved_by"),
-            Column::time("saved_at"),
-            Column::time("expires_at"),
-        ];
         let session = context.session()?;
         let request = ListState {
             project: session.project()?,
@@ -185,7 +177,8 @@ impl List {
             after: self.paging.after(),
         };
         let answer = session.call(ListState::NAME, &request)?;
-        Ok(Shown::table(answer, COLUMNS))
+        let text = listing::states(&answer);
+        Ok(Shown::new(answer, View::Text(text)))
     }
 }
 
