@@ -12,8 +12,10 @@ use crate::commands::{
     completions::Completions,
     config::ConfigCommand,
     contact::ContactCommand,
+    discovery::DiscoveryCommand,
     dispatch::DispatchCommand,
     doctor::Doctor,
+    events::EventsCommand,
     export::Export,
     fleet,
     gate::GateCommand,
@@ -118,9 +120,15 @@ enum Command {
     /// Dispatches: work that is handed out, claimed and settled.
     #[command(subcommand)]
     Dispatch(DispatchCommand),
+    /// Discoveries: what somebody found, and what it is worth.
+    #[command(subcommand)]
+    Discovery(DiscoveryCommand),
     /// Portfolios: runs with parts, and runs that wait for each other.
     #[command(subcommand)]
     Portfolio(PortfolioCommand),
+    /// Events: what happened, in the order of the log.
+    #[command(subcommand)]
+    Events(EventsCommand),
     /// Contacts: who may write to whom.
     #[command(subcommand)]
     Contact(ContactCommand),
@@ -213,10 +221,12 @@ impl Cli {
             // A keeper has what it needs, and no business with the data.
             Command::Dispatch(DispatchCommand::Keep(keep)) => return keep.run().map(|()| None),
             Command::Dispatch(dispatch) => return dispatch.run(&context()?),
+            Command::Discovery(discovery) => discovery.run(&context()?),
             Command::Portfolio(portfolio) => portfolio.run(&context()?),
             Command::Contact(contact) => contact.run(&context()?),
             // Its answer is its own, and so are its exit codes.
             Command::Hook(_) => return Ok(None),
+            Command::Events(events) => return events.run(&context()?),
             Command::Token(token) => token.run(&context()?),
             Command::Call(call) => call.run(&context()?),
             Command::Health(health) => health.run(&context()?),

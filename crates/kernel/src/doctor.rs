@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
 use crate::ambient::Ambient;
+use crate::dispatch::audit as work;
 use crate::error::{Error, with_causes};
 use crate::gate::audit as audit_gates;
 use crate::log::chain::Chain;
@@ -21,7 +22,7 @@ use crate::memory::Memory;
 use crate::params;
 use crate::reservation::audit;
 use crate::store::migrate::{MIGRATIONS, migrate_sqlite};
-use crate::store::search::Words;
+use crate::store::search::{Cut, Kind, Words};
 use crate::store::sqlite::{SqliteFile, SqliteWriter};
 use crate::store::{Head, ReadEngine, Row, WriteEngine};
 use crate::tx::{Read, Snapshot, Tip};
@@ -128,6 +129,7 @@ fn examine_snapshot(
     checks.push(Check::new("revisions", revisions(&mut snapshot))?);
     checks.push(Check::new("words", words(&mut snapshot))?);
     checks.push(Check::new("blobs", blobs(&mut snapshot))?);
+    checks.push(Check::new("work", work::kept_twice(&mut snapshot))?);
     let mark = LeaseTime::from_micros(head.lease_us);
     checks.push(Check::new("leases", audit::overlaps(&mut snapshot, mark))?);
     Ok(Findings {
@@ -201,33 +203,49 @@ macro_rules! uncounted {
     };
 }
 
-/// Compares the index of words with the messages, word by word.
+/// Compares the indexes of words with the messages and discoveries, word by word.
 fn words(snapshot: &mut Snapshot<'_>) -> Result<String, Error> {
-    let (mut expected, mut after, mut messages) = (0_u128, 0, 0);
-    loop {
-        let page = snapshot.rows(
+    let messages = indexed(snapshot, Kind::Message)?;
+    let discoveries = indexed(snapshot, Kind::Discovery)?;
+    Ok(match discoveries {
+        0 => format!("{messages} messages are indexed word by word"),
+        _ => format!("{messages} messages and {discoveries} discoveries are indexed word by word"),
+    })
+}
+
+/// Compares one index of words with what has them; answers how many those are.
+fn indexed(snapshot: &mut Snapshot<'_>, of: Kind) -> Result<usize, Error> {
+    let (sql, what) = match of {
+        Kind::Message => (
             "select id, subject, body from message where id > ?1 order by id limit 500",
-            params![after],
-            |row| {
-                let id: i64 = row.take()?;
-                Ok((id, row.take::<String>()?, row.take::<String>()?))
-            },
-        )?;
+            "the index of words does not hold what the messages say",
+        ),
+        Kind::Discovery => (
+            "select id, title, summary from discovery where id > ?1 order by id limit 500",
+            "the index of words does not hold what the discoveries say",
+        ),
+    };
+    let (mut expected, mut after, mut texts) = (0_u128, 0, 0);
+    loop {
+        let page = snapshot.rows(sql, params![after], |row| {
+            let id: i64 = row.take()?;
+            Ok((id, row.take::<String>()?, row.take::<String>()?))
+        })?;
         let Some((last, _, _)) = page.last() else {
             break;
         };
         after = *last;
-        messages += page.len();
+        texts += page.len();
         for (id, subject, body) in &page {
-            let words = Words::of(*id, subject, body);
+            let words = Words::new(of, *id, Cut::of(subject, body));
             expected = expected.wrapping_add(snapshot.sum_of_words(&words));
         }
     }
-    if snapshot.sum_of_index()? == expected {
-        return Ok(format!("{messages} messages are indexed word by word"));
+    if snapshot.sum_of_index(of)? == expected {
+        return Ok(texts);
     }
     Err(Error::Damaged {
-        what: "the index of words does not hold what the messages say".to_owned(),
+        what: what.to_owned(),
     })
 }
 
@@ -258,10 +276,15 @@ fn revisions(read: &mut impl Read) -> Result<String, Error> {
             SubjectKind::Contact => uncounted!("contact"),
             SubjectKind::Reservation => audit::WRONG_ENDS,
             SubjectKind::ReleaseRequest => uncounted!("release_request"),
+            SubjectKind::Hook => uncounted!("hook"),
             SubjectKind::Sentinel => uncounted!("sentinel"),
             SubjectKind::StateScope => uncounted!("state_scope"),
             SubjectKind::Run => uncounted!("run"),
             SubjectKind::Dispatch => uncounted!("dispatch"),
+            SubjectKind::Discovery => uncounted!("discovery"),
+            SubjectKind::InterestProfile => uncounted!("interest_profile"),
+            SubjectKind::Stream => uncounted!("stream"),
+            SubjectKind::Consumer => uncounted!("consumer"),
             SubjectKind::Epoch => uncounted!("epoch"),
         };
         let wrong = read.row(sql, params![kind.as_str()], Row::take::<i64>)?;

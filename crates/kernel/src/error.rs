@@ -4,9 +4,9 @@ mod show;
 
 use comity_domain::json::{FieldError, NotJson};
 use comity_domain::token::to_hex;
-use comity_domain::{DispatchId, LeaseEnd, RunId, Seq};
+use comity_domain::{DiscoveryId, DispatchId, LeaseEnd, RunId, Seq};
 
-use self::show::{in_the_way, refusing};
+use self::show::{in_the_way, refusing, worth};
 use crate::ambient::Ambient;
 use crate::gate::Examined;
 use crate::reservation::Conflict;
@@ -161,12 +161,54 @@ pub enum Error {
     AlreadyExists {
         /// The thing.
         what: String,
+        /// Its number, if it has one.
+        id: Option<i64>,
+    },
+    /// The discovery is not good enough to be promoted (J7).
+    #[error("discovery {discovery} {}, and {threshold} is wanted", worth(*score))]
+    BelowThreshold {
+        /// The discovery.
+        discovery: DiscoveryId,
+        /// What it is worth, if somebody scored it.
+        score: Option<f64>,
+        /// What was wanted.
+        threshold: f64,
+    },
+    /// The discovery became work before.
+    #[error("discovery {discovery} was promoted before")]
+    AlreadyPromoted {
+        /// The discovery.
+        discovery: DiscoveryId,
+        /// What it became.
+        reference: String,
+    },
+    /// The discovery was put aside.
+    #[error("discovery {discovery} was dismissed")]
+    Dismissed {
+        /// The discovery.
+        discovery: DiscoveryId,
     },
     /// Things would wait for each other.
     #[error("{what} would make a circle")]
     Cycle {
         /// What would.
         what: String,
+    },
+    /// Somebody else has taken the consumer over (I7).
+    #[error("generation {given} of consumer `{consumer}` is not the present one, {present}")]
+    WrongGeneration {
+        /// The consumer.
+        consumer: String,
+        /// What the caller gave.
+        given: i64,
+        /// What is there.
+        present: i64,
+    },
+    /// What the caller wants to read next is in the log no more.
+    #[error("the log begins at event {oldest_seq}: what was before it is pruned")]
+    Pruned {
+        /// The oldest event left.
+        oldest_seq: Seq,
     },
     /// The idempotency key was used for another request.
     #[error("the idempotency key was used for a different `{operation}` request")]
@@ -306,7 +348,12 @@ codes! {
     ILLEGAL_TRANSITION = "illegal_transition", 409, 1;
     ALREADY_SETTLED = "already_settled", 409, 1;
     ALREADY_EXISTS = "already_exists", 409, 4;
+    BELOW_THRESHOLD = "below_threshold", 409, 1;
+    ALREADY_PROMOTED = "already_promoted", 409, 1;
+    DISMISSED = "dismissed", 409, 1;
     CYCLE = "cycle", 409, 1;
+    WRONG_GENERATION = "wrong_generation", 409, 1;
+    PRUNED = "pruned", 410, 1;
     IDEMPOTENCY_MISMATCH = "idempotency_mismatch", 409, 1;
     LIMIT_EXCEEDED = "limit_exceeded", 422, 1;
     RATE_LIMITED = "rate_limited", 429, 2;
@@ -348,7 +395,12 @@ impl Error {
             Self::IllegalTransition { .. } => ILLEGAL_TRANSITION,
             Self::AlreadySettled { .. } => ALREADY_SETTLED,
             Self::AlreadyExists { .. } => ALREADY_EXISTS,
+            Self::BelowThreshold { .. } => BELOW_THRESHOLD,
+            Self::AlreadyPromoted { .. } => ALREADY_PROMOTED,
+            Self::Dismissed { .. } => DISMISSED,
             Self::Cycle { .. } => CYCLE,
+            Self::WrongGeneration { .. } => WRONG_GENERATION,
+            Self::Pruned { .. } => PRUNED,
             Self::IdempotencyMismatch { .. } => IDEMPOTENCY_MISMATCH,
             Self::LimitExceeded { .. } => LIMIT_EXCEEDED,
             Self::RateLimited { .. } => RATE_LIMITED,

@@ -30,11 +30,15 @@ pub mod tx;
 
 pub mod agent;
 pub mod archive;
+pub mod consumer;
 pub mod contact;
+pub mod discovery;
 pub mod dispatch;
+pub mod embedder;
 pub mod epoch;
 pub mod event;
 pub mod gate;
+pub mod hook;
 pub mod lock;
 pub mod mail;
 pub mod portfolio;
@@ -43,6 +47,7 @@ pub mod reservation;
 pub mod run;
 pub mod sentinel;
 pub mod state;
+pub mod stream;
 pub mod token;
 
 pub use actor::{Actor, Caller, Party};

@@ -13,6 +13,7 @@ use comity_domain::limits::{
 use crate::ambient::Ambient;
 use crate::datadir::make_private_database;
 use crate::doctor::{Findings, examine, examine_copy, examine_tail};
+use crate::embedder::{Embedder, Hashed};
 use crate::error::{Error, with_causes};
 use crate::kernel::READ_MAX;
 use crate::log::table::move_head;
@@ -69,6 +70,10 @@ pub struct Options {
     pub lease_ttl_us: i64,
     /// How long a holder must be silent before it may be forced, in new projects.
     pub lease_grace_us: i64,
+    /// Whether hooks may run programs.
+    pub hook_commands: bool,
+    /// Who makes vectors of texts, if somebody does.
+    pub embedder: Option<Arc<dyn Embedder>>,
     /// The steps of the schema.
     pub migrations: &'static [Migration],
     /// What writes the writer's statements down, if something does.
@@ -113,6 +118,8 @@ impl Options {
             batch_us_max: BATCH_US_MAX,
             lease_ttl_us: TTL_US_DEFAULT,
             lease_grace_us: GRACE_US_DEFAULT,
+            hook_commands: false,
+            embedder: Some(Arc::new(Hashed::default())),
             migrations: MIGRATIONS,
             #[cfg(feature = "testing")]
             recorder: None,

@@ -13,13 +13,15 @@ use comity_domain::{LeaseTime, Seq, Sha256Hex, Timestamp};
 
 use crate::actor::{Actor, Correlation};
 use crate::ambient::{Ambient, Now};
+use crate::consumer::cursor::CursorRow;
 use crate::error::Error;
+use crate::hook::cursor::{Keep, keep};
 use crate::log::line::payload_hash;
 use crate::log::{self, Envelope, Event, Place, Tables, link};
 use crate::memory::Memory;
 use crate::params;
 use crate::presence::Presence;
-use crate::store::search::{self, Cut, SearchFilter, Words};
+use crate::store::search::{self, Cut, DiscoveryFilter, Kind, SearchFilter, Words};
 use crate::store::{Param, Row, Rows, Session, StoreError, Visit};
 
 /// Reads rows as of one moment.
@@ -222,6 +224,35 @@ impl<'a, 'b> WriteTx<'a, 'b> {
         )
     }
 
+    /// Keeps where a hook stands, off the log; that there is one is on it.
+    pub(crate) fn keep_hook(&mut self, kept: &Keep<'_>) -> Result<(), StoreError> {
+        keep(self.batch, kept)
+    }
+
+    /// Keeps how far a consumer has come, off the log; that there is one is on it.
+    pub(crate) fn keep_cursor(&mut self, cursor: &CursorRow) -> Result<(), StoreError> {
+        let now = self.batch.now;
+        self.batch.write(
+            "insert into consumer_cursor
+                (consumer_id, placed_seq, seq, document, acked_at, seen_at, seen_lease_us)
+             values (?1, ?2, ?3, ?4, ?5, ?6, ?7)
+             on conflict (consumer_id) do update
+             set placed_seq = excluded.placed_seq, seq = excluded.seq,
+                 document = excluded.document, acked_at = excluded.acked_at,
+                 seen_at = excluded.seen_at, seen_lease_us = excluded.seen_lease_us",
+            params![
+                cursor.consumer,
+                cursor.placed,
+                cursor.seq,
+                &cursor.document,
+                cursor.acked_at,
+                now.at,
+                now.lease,
+            ],
+            Rows::Exactly(1),
+        )
+    }
+
     /// Appends an event to the log and applies it to the tables: the only way to change them.
     pub fn emit(&mut self, event: impl Into<Event>) -> Result<Seq, Error> {
         if self.emitted == EVENTS_PER_COMMAND_MAX {
@@ -261,11 +292,10 @@ impl<'a, 'b> WriteTx<'a, 'b> {
             hash,
         };
         self.emitted += 1;
-        if let Event::MessageSent(sent) = &event {
-            let cut = self.cut.take();
-            let cut = cut.unwrap_or_else(|| Cut::of(&sent.subject, &sent.body));
-            self.batch.words.push(Words::new(sent.id.get(), cut));
-        }
+        let cut = matches!(event, Event::MessageSent(_)).then(|| self.cut.take());
+        self.batch
+            .words
+            .extend(Words::said_in(&event, cut.flatten()));
         self.batch.ambient.failpoints.hit("command.after_emit")?;
         Ok(place.seq)
     }
@@ -395,12 +425,24 @@ impl<'a> Snapshot<'a> {
         search::find(self.session, query, filter)
     }
 
-    /// Sums up what the index of words holds.
-    pub(crate) fn sum_of_index(&mut self) -> Result<u128, StoreError> {
-        self.session.full_text().sum(self.session)
+    /// Finds the numbers of discoveries, by their words if there are any, within the time a search
+    /// may take.
+    pub(crate) fn search_discoveries(
+        &mut self,
+        query: Option<&Query>,
+        filter: &DiscoveryFilter,
+        limit: i64,
+    ) -> Result<Vec<i64>, StoreError> {
+        self.session.hurry(Duration::from_micros(SEARCH_US_MAX))?;
+        search::find_discoveries(self.session, query, filter, limit)
     }
 
-    /// Sums up what the index of words must hold of a message.
+    /// Sums up what an index of words holds.
+    pub(crate) fn sum_of_index(&mut self, of: Kind) -> Result<u128, StoreError> {
+        self.session.full_text().sum(self.session, of)
+    }
+
+    /// Sums up what the index of words must hold of one text.
     pub(crate) fn sum_of_words(&self, words: &Words) -> u128 {
         self.session.full_text().expected(words)
     }

@@ -2,16 +2,19 @@
 //!
 //! There is no SQL here. `http` is the route table on one page, `connection` how callers get in,
 //! `socket` the door for this machine's owner, `feed` what is told live, `health` the live probe,
-//! `upkeep` what a server does every few seconds, `archiving` how the log gets into Git.
+//! `upkeep` what a server does every few seconds, `archiving` how the log gets into Git, `hooks` how
+//! others are told of it, `outbound` how requests leave the server.
 
 pub mod archiving;
 mod connection;
 mod feed;
 pub mod health;
+pub mod hooks;
 pub mod http;
 mod known;
 pub mod mcp;
 mod metrics;
+pub mod outbound;
 mod rate;
 pub mod socket;
 pub mod upkeep;
@@ -33,6 +36,7 @@ use tokio::sync::{Semaphore, SemaphorePermit, watch};
 
 use crate::archiving::{Archive, Archiving};
 use crate::feed::Hub;
+use crate::hooks::{Hooking, Telling};
 use crate::known::Known;
 use crate::metrics::Metrics;
 use crate::rate::Rates;
@@ -61,6 +65,8 @@ pub struct Settings {
     pub data: Option<DataDir>,
     /// How the archive is written; without it there is none.
     pub archive: Option<Archiving>,
+    /// How hooks are told.
+    pub hooks: Hooking,
 }
 
 impl Default for Settings {
@@ -73,6 +79,7 @@ impl Default for Settings {
             connections_max: 4_096,
             data: None,
             archive: None,
+            hooks: Hooking::default(),
         }
     }
 }
@@ -198,8 +205,14 @@ impl Server {
         let upkeep = tokio::spawn(upkeep::run(Arc::clone(&self.kernel)));
         let (kernel, feeds) = (Arc::clone(&self.kernel), Arc::clone(&self.feeds));
         let tail = tokio::spawn(feed::tail(Arc::clone(&kernel), Arc::clone(&feeds)));
-        let (stop_archiving, stopped) = watch::channel(false);
-        let archiving = tokio::spawn(self.archive.follow(kernel.head(), stopped));
+        let (stop_following, stopped) = watch::channel(false);
+        let archiving = tokio::spawn(self.archive.follow(kernel.head(), stopped.clone()));
+        let telling = Telling::new(
+            Arc::clone(&kernel),
+            self.ambient.clone(),
+            self.settings.hooks,
+        );
+        let telling = tokio::spawn(telling.run(stopped));
         let connections_max = connection::within_descriptors(self.settings.connections_max);
         let (metrics, patience) = (Arc::clone(&self.metrics), self.patience);
         let routes = http::routes(self, hosts);
@@ -211,13 +224,14 @@ impl Server {
             }
             kernel.end_waits();
             feeds.end();
-            stop_archiving.send_replace(true);
+            stop_following.send_replace(true);
         };
         doors.keep_open(listener, socket, ends).await;
         // They were told to end when the doors closed; what is left takes no answer.
         let _ = tokio::time::timeout(FEEDS_END, feeds.ended()).await;
         // It has had its second since the doors began to close.
         let _ = archiving.await;
+        let _ = telling.await;
         tail.abort();
         upkeep.abort();
         Ok(())

@@ -6,6 +6,7 @@
 mod runs;
 mod sql;
 mod state;
+mod streams;
 
 use std::collections::BTreeMap;
 
@@ -143,6 +144,7 @@ pub fn scenario(kit: &Kit) {
     dispatches(kit, &red, &gray);
     runs::runs(kit, &red);
     state::state(kit, &red, &gray);
+    streams::streams(kit, &red);
     let blue = authenticated(kit, "rotate_token", json!({ "agent": 1 }));
     self::call(kit, &blue, "reserve_files", json!({ "paths": ["last"] }));
     call("revoke_token", json!({ "id": 1 }));

@@ -93,7 +93,14 @@ fn rendered(batch: &Batch, recorded: &Recorded, event: &Event) -> Vec<(String, C
         | Event::StateDeleted(_)
         | Event::StateExpired(_)
         | Event::StateCleared(_)
+        | Event::HookAdded(_)
+        | Event::HookRemoved(_)
+        | Event::ConsumerRegistered(_)
+        | Event::ConsumerReset(_)
+        | Event::ConsumerExpired(_)
+        | Event::CustomAppended(_)
         | Event::EpochBegun(_) => Vec::new(),
+        comity_kernel::discovery_event!() => Vec::new(),
         comity_kernel::work_event!() => {
             dispatch::file(batch, recorded, event).into_iter().collect()
         }

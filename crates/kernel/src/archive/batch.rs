@@ -21,7 +21,7 @@ use crate::params;
 use crate::query::Query;
 use crate::store::{Row, StoreError};
 use crate::tx::{Read, Snapshot};
-use crate::work_event;
+use crate::{discovery_event, work_event};
 
 /// Messages that a thread's page shows.
 pub const THREAD_MESSAGES_SHOWN: i64 = 200;
@@ -233,8 +233,15 @@ impl Mentioned {
             | Event::StateDeleted(_)
             | Event::StateExpired(_)
             | Event::StateCleared(_)
+            | Event::HookAdded(_)
+            | Event::HookRemoved(_)
+            | Event::ConsumerRegistered(_)
+            | Event::ConsumerReset(_)
+            | Event::ConsumerExpired(_)
+            | Event::CustomAppended(_)
             | Event::EpochBegun(_) => {}
             work_event!() => self.add_work(event),
+            discovery_event!() => {}
         }
     }
 

@@ -65,7 +65,22 @@ impl Error {
                 "nothing is left to do; `retry_dispatch` makes a new attempt of a failed one"
             }
             Self::AlreadyExists { .. } => "nothing is left to do; look at the one that is there",
+            Self::BelowThreshold { .. } => {
+                "score it again if it is worth more, take a lower `threshold`, or set `force`"
+            }
+            Self::AlreadyPromoted { .. } => {
+                "nothing is left to do; `ref` says what it became; `feedback` can still be given"
+            }
+            Self::Dismissed { .. } => {
+                "nothing is left to do; submit it under another `source_id` if it is wanted after all"
+            }
             Self::Cycle { .. } => "remove a link of the circle first, or link the other way round",
+            Self::WrongGeneration { .. } => {
+                "stop: another instance reads for this consumer; `register_consumer` takes it back"
+            }
+            Self::Pruned { .. } => {
+                "go on with `since` one below `oldest_seq`, a consumer by `reset_consumer`; the archive has the rest"
+            }
             Self::IdempotencyMismatch { .. } => "use a new key for a new request",
             Self::LimitExceeded { .. } => "use less of it, or end some of it first",
             Self::RateLimited { .. } => {
@@ -126,6 +141,15 @@ impl Error {
             Self::IllegalTransition { state, .. } | Self::AlreadySettled { state, .. } => {
                 json!({ "state": state })
             }
+            Self::AlreadyExists { id: Some(id), .. } => json!({ "id": id }),
+            Self::BelowThreshold {
+                score, threshold, ..
+            } => json!({ "score": score, "threshold": threshold }),
+            Self::AlreadyPromoted { reference, .. } => json!({ "ref": reference }),
+            Self::WrongGeneration { given, present, .. } => {
+                json!({ "given": given, "present": present })
+            }
+            Self::Pruned { oldest_seq } => json!({ "oldest_seq": oldest_seq }),
             Self::UnknownRecipient { name, near } => json!({ "name": name, "near": near }),
             Self::ReservationConflict { conflicts } => json!({ "conflicts": conflicts }),
             Self::NotHolder { held_by, .. } => json!({ "held_by": held_by }),
@@ -174,4 +198,12 @@ pub(super) fn refusing(checks: &[Examined]) -> String {
         .map(|check| format!("`{}` ({})", check.rule.check.kind().as_str(), check.detail))
         .collect();
     each.join(", ")
+}
+
+/// Says what a discovery is worth.
+pub(super) fn worth(score: Option<f64>) -> String {
+    score.map_or_else(
+        || "has no score".to_owned(),
+        |score| format!("has the score {score}"),
+    )
 }

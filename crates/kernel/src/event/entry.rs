@@ -1,7 +1,7 @@
 //! An event of the log with who may see it, and how it is shown.
 
 use comity_domain::token::to_hex;
-use comity_domain::{AgentId, ProjectId, Seq, Timestamp, TokenId};
+use comity_domain::{AgentId, ProjectId, RunId, Seq, Timestamp, TokenId};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -79,10 +79,7 @@ pub struct ShownSubject<'a> {
 impl Entry {
     /// Finds out who may see an event.
     pub(super) fn new(recorded: Recorded, hidden: &Hidden) -> Self {
-        let event = recorded
-            .payload
-            .as_deref()
-            .and_then(|payload| Event::read(&recorded.kind, recorded.v, payload)?.ok());
+        let event = read(&recorded);
         let revokes = match &event {
             Some(Event::TokenRevoked(revoked)) => Some(revoked.id),
             _ => None,
@@ -109,9 +106,29 @@ impl Entry {
         self.recorded.project
     }
 
+    /// Returns the run it belongs to.
+    pub fn run(&self) -> Option<RunId> {
+        self.recorded.run.map(RunId::new)
+    }
+
+    /// Returns who did it, as the log names them.
+    pub fn actor(&self) -> &str {
+        &self.recorded.actor
+    }
+
+    /// Returns what it is about: the kind of entity and its number.
+    pub fn subject(&self) -> (&str, i64) {
+        (&self.recorded.subject_type, self.recorded.subject_id)
+    }
+
     /// Returns the token that is good no more from here on.
     pub const fn revokes(&self) -> Option<TokenId> {
         self.revokes
+    }
+
+    /// Reads what happened; `None` where this program cannot.
+    pub(super) fn event(&self) -> Option<Event> {
+        read(&self.recorded)
     }
 
     /// Returns how many bytes its payload has.
@@ -171,6 +188,11 @@ impl Entry {
         }
         payload
     }
+}
+
+fn read(recorded: &Recorded) -> Option<Event> {
+    let payload = recorded.payload.as_deref()?;
+    Event::read(&recorded.kind, recorded.v, payload)?.ok()
 }
 
 fn shown(mut payload: Value, view: View) -> Value {

@@ -6,7 +6,7 @@ use super::table::Hidden;
 use crate::actor::Actor;
 use crate::log::Event;
 use crate::mail::event::Recipient;
-use crate::work_event;
+use crate::{discovery_event, work_event};
 
 /// Through whose eyes the log is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -137,8 +137,16 @@ impl Vision {
             | Event::ReleaseAnswered(_)
             | Event::SentinelClaimed(_)
             | Event::SentinelReset(_)
-            | work_event!() => Self::Project(event.inner().project()),
-            Event::TokenCreated(_) | Event::TokenRevoked(_) => Self::Operator,
+            | Event::ConsumerRegistered(_)
+            | Event::ConsumerReset(_)
+            | Event::ConsumerExpired(_)
+            | Event::CustomAppended(_)
+            | work_event!()
+            | discovery_event!() => Self::Project(event.inner().project()),
+            Event::TokenCreated(_)
+            | Event::TokenRevoked(_)
+            | Event::HookAdded(_)
+            | Event::HookRemoved(_) => Self::Operator,
             Event::EpochBegun(_) => Self::Everybody,
             Event::StateSaved(one) => Self::kept(one.project, one.owner),
             Event::StateDeleted(one) => Self::kept(one.project, one.owner),

@@ -99,8 +99,7 @@ pub(crate) fn append_and_apply(
             at: recorded.at,
         };
         event.inner().apply(place, &mut Tables::new(target))?;
-        if let Event::MessageSent(sent) = &event {
-            let words = Words::of(sent.id.get(), &sent.subject, &sent.body);
+        if let Some(words) = Words::said_in(&event, None) {
             target.full_text().add(target, &words)?;
         }
     }

@@ -8,7 +8,7 @@ use crate::store::{StoreError, Value};
 use crate::tx::Read;
 
 /// Tables that `apply` writes, in name order, each with its columns in a fixed order.
-pub const PROJECTED: [(&str, &str); 25] = [
+pub const PROJECTED: [(&str, &str); 33] = [
     (
         "agent",
         "select id, project_id, name, name_folded, program, model, task, metadata, orchestrate,
@@ -30,10 +30,33 @@ pub const PROJECTED: [(&str, &str); 25] = [
          from artifact order by id",
     ),
     (
+        "consumer",
+        "select id, project_id, name, filter, ttl_us, generation, agent_id, since, placed_seq,
+            registered_at, registered_lease_us, ended_at, revision
+         from consumer order by id",
+    ),
+    (
         "contact",
         "select id, agent_id, sender_id, state, reason, created_at, until_at, until_lease_us,
             revision
          from contact order by id",
+    ),
+    (
+        "discovery",
+        "select id, project_id, source, source_id, title, summary, url, score, tier, state, ref,
+            reason, agent_id, discovered_at, discovered_lease_us, decayed_lease_us, settled_at,
+            revision
+         from discovery order by id",
+    ),
+    (
+        "discovery_feedback",
+        "select discovery_id, seq, signal, note, agent_id, created_at
+         from discovery_feedback order by discovery_id, seq",
+    ),
+    (
+        "discovery_vector",
+        "select discovery_id, project_id, model, dimension, vector, seq
+         from discovery_vector order by discovery_id, model",
     ),
     (
         "dispatch",
@@ -57,6 +80,17 @@ pub const PROJECTED: [(&str, &str); 25] = [
         "epoch",
         "select id, name, name_before, after_seq, lost_name, lost_seq, began_at, revision
          from epoch order by id",
+    ),
+    (
+        "hook",
+        "select id, filter, url, command, since_seq, created_at, removed_at, revision
+         from hook order by id",
+    ),
+    (
+        "interest_profile",
+        "select id, keyword_weights, source_weights, topic_model, topic_dimension, topic_vector,
+            updated_at, revision
+         from interest_profile order by id",
     ),
     (
         "message",
@@ -131,6 +165,14 @@ pub const PROJECTED: [(&str, &str); 25] = [
          from state_scope order by id",
     ),
     (
+        "stream",
+        "select id, project_id, name, version, created_at, revision from stream order by id",
+    ),
+    (
+        "stream_event",
+        "select stream_id, version, seq from stream_event order by stream_id, version",
+    ),
+    (
         "thread_member",
         "select agent_id, thread_id, last_message_id
          from thread_member order by agent_id, thread_id",
@@ -147,15 +189,21 @@ pub const PROJECTED: [(&str, &str); 25] = [
     ),
 ];
 
-/// Tables that are not projections: the log itself, the index of words, the steps a
-/// dispatch may take, and what upkeep writes.
-pub const OFF_LOG: [&str; 11] = [
+/// Tables that are not projections: the log itself, the index of words, the steps
+/// that dispatches and discoveries may take, and what upkeep writes.
+pub const OFF_LOG: [&str; 17] = [
     "archive",
     "archive_commit",
     "blob",
     "blob_owner",
+    "consumer_cursor",
+    "discovery_edge",
+    "discovery_text",
     "dispatch_edge",
     "event",
+    "hook_cursor",
+    "hook_deliverer",
+    "hook_delivery",
     "idempotency",
     "log_head",
     "message_text",
@@ -164,7 +212,12 @@ pub const OFF_LOG: [&str; 11] = [
 ];
 
 /// Tables that SQLite's full-text search adds for itself, and the one that shows its words.
-pub const OFF_LOG_SQLITE: [&str; 5] = [
+pub const OFF_LOG_SQLITE: [&str; 10] = [
+    "discovery_text_config",
+    "discovery_text_data",
+    "discovery_text_docsize",
+    "discovery_text_idx",
+    "discovery_word",
     "message_text_config",
     "message_text_data",
     "message_text_docsize",

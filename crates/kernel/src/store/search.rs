@@ -10,7 +10,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use super::{Session, StoreError};
+use super::{Param, Session, StoreError};
+use crate::log::Event;
 use crate::params;
 
 /// Which hits come first.
@@ -40,7 +41,26 @@ pub(crate) struct SearchFilter {
     pub(crate) limit: i64,
 }
 
-/// A message's words, place by place.
+/// Which discoveries may be found, beside having the words.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct DiscoveryFilter {
+    pub(crate) project: Option<i64>,
+    pub(crate) source: Option<String>,
+    pub(crate) state: Option<&'static str>,
+    pub(crate) tier: Option<&'static str>,
+    pub(crate) min_score: Option<f64>,
+}
+
+/// What has words.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Messages, by subject and body.
+    Message,
+    /// Discoveries, by title and summary.
+    Discovery,
+}
+
+/// The words of a text with a headline, place by place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cut {
     subject: Arc<[Indexed]>,
@@ -58,25 +78,45 @@ impl Cut {
     }
 }
 
-/// The words of one message, place by place.
+/// The words of one message or discovery, place by place.
 #[derive(Clone, Debug)]
 pub struct Words {
-    /// The message's number.
+    /// What has them.
+    pub of: Kind,
+    /// Its number.
     pub id: i64,
-    /// Its subject.
+    /// Its subject or title.
     pub subject: Arc<[Indexed]>,
-    /// Its body.
+    /// Its body or summary.
     pub body: Arc<[Indexed]>,
 }
 
 impl Words {
-    pub(crate) fn of(id: i64, subject: &str, body: &str) -> Self {
-        Self::new(id, Cut::of(subject, body))
+    pub(crate) fn new(of: Kind, id: i64, cut: Cut) -> Self {
+        let Cut { subject, body } = cut;
+        Self {
+            of,
+            id,
+            subject,
+            body,
+        }
     }
 
-    pub(crate) fn new(id: i64, cut: Cut) -> Self {
-        let Cut { subject, body } = cut;
-        Self { id, subject, body }
+    /// Returns the words that an event brings, if it brings any; `cut` are they, where they were
+    /// cut before.
+    pub(crate) fn said_in(event: &Event, cut: Option<Cut>) -> Option<Self> {
+        let (of, id, subject, body) = match event {
+            Event::MessageSent(sent) => (Kind::Message, sent.id.get(), &sent.subject, &sent.body),
+            Event::DiscoverySubmitted(found) => (
+                Kind::Discovery,
+                found.id.get(),
+                &found.title,
+                &found.summary,
+            ),
+            _ => return None,
+        };
+        let cut = cut.unwrap_or_else(|| Cut::of(subject, body));
+        Some(Self::new(of, id, cut))
     }
 }
 
@@ -93,6 +133,17 @@ pub struct Statements {
     pub(super) without: &'static str,
 }
 
+/// An engine's statements that find numbers of discoveries.
+///
+/// Parameters of each: the query in the engine's notation, project, source, state, tier, least
+/// score, how many.
+pub struct DiscoveryStatements {
+    /// By their words, the best first.
+    pub(super) ranked: &'static str,
+    /// Without some words, the newest first.
+    pub(super) without: &'static str,
+}
+
 /// An engine's full text.
 pub trait FullText: Sync {
     /// Writes the terms of a query that looks for some word.
@@ -104,19 +155,22 @@ pub trait FullText: Sync {
     /// Returns the statements that find numbers of messages.
     fn statements(&self) -> &'static Statements;
 
-    /// Sums up everything the index holds, in any order.
-    fn sum(&self, session: &mut dyn Session) -> Result<u128, StoreError>;
+    /// Returns the statements that find numbers of discoveries.
+    fn discoveries(&self) -> &'static DiscoveryStatements;
 
-    /// Sums up what the index must hold of a message.
+    /// Sums up everything an index holds, in any order.
+    fn sum(&self, session: &mut dyn Session, of: Kind) -> Result<u128, StoreError>;
+
+    /// Sums up what the index must hold of one text.
     fn expected(&self, words: &Words) -> u128;
 
-    /// Indexes the words of a message.
+    /// Indexes the words of a text.
     fn add(&self, session: &mut dyn Session, words: &Words) -> Result<(), StoreError>;
 }
 
-/// Hashes one word at one place of a message, so that the hashes of an index can be summed up.
-pub(super) fn place(message: i64, place: &str, token: &str) -> u128 {
-    let hash: [u8; 32] = Sha256::digest(format!("{message} {place} {token}")).into();
+/// Hashes one word at one place of a text, so that the hashes of an index can be summed up.
+pub(super) fn place(id: i64, place: &str, token: &str) -> u128 {
+    let hash: [u8; 32] = Sha256::digest(format!("{id} {place} {token}")).into();
     hash.iter()
         .take(16)
         .fold(0, |sum, byte| sum << 8 | u128::from(*byte))
@@ -137,11 +191,31 @@ macro_rules! search_filter {
 
 pub(super) use search_filter;
 
+/// What a filter says, for every statement; `d` is the discovery.
+macro_rules! discovery_filter {
+    () => {
+        " and (cast(?2 as bigint) is null or d.project_id = ?2)
+          and (cast(?3 as text) is null or d.source = ?3)
+          and (cast(?4 as text) is null or d.state = ?4)
+          and (cast(?5 as text) is null or d.tier = ?5)
+          and (cast(?6 as double precision) is null or d.score >= ?6) "
+    };
+}
+
+pub(super) use discovery_filter;
+
 /// A query that names a sender and no words needs no index of words.
 const BY_SENDER: &str = concat!(
     "select m.id from message m where cast(?1 as text) = ''",
     search_filter!(),
     "order by m.id desc limit cast(?9 as bigint)"
+);
+
+/// The numbers of all discoveries that a filter lets through.
+const FILTERED: &str = concat!(
+    "select d.id from discovery d where cast(?1 as text) = ''",
+    discovery_filter!(),
+    "order by d.id limit cast(?7 as bigint)"
 );
 
 /// Finds the numbers of messages.
@@ -156,30 +230,73 @@ pub(crate) fn find(
         Ranking::Rank => statements.ranked,
         Ranking::Newest => statements.newest,
     };
-    let looks_for = query.terms.iter().any(|term| term.sign == Sign::Must);
-    let (notation, sql) = match (query.terms.is_empty(), looks_for) {
-        (true, _) => (String::new(), BY_SENDER),
-        (false, true) => (text.notation(query), ordered),
-        (false, false) => (text.refused(query), statements.without),
+    let (notation, sql) = if query.terms.is_empty() {
+        (String::new(), BY_SENDER)
+    } else {
+        written(text, query, (ordered, statements.without))
     };
+    let wanted = params![
+        &notation,
+        filter.project,
+        filter.party,
+        filter.from,
+        filter.thread,
+        filter.from_time,
+        filter.until_time,
+        filter.before,
+        filter.limit,
+    ];
+    numbers(session, sql, wanted)
+}
+
+/// Finds the numbers of discoveries by their words, or of all that the filter lets through.
+pub(crate) fn find_discoveries(
+    session: &mut dyn Session,
+    query: Option<&Query>,
+    filter: &DiscoveryFilter,
+    limit: i64,
+) -> Result<Vec<i64>, StoreError> {
+    let text = session.full_text();
+    let statements = text.discoveries();
+    let (notation, sql) = match query {
+        None => (String::new(), FILTERED),
+        Some(query) => written(text, query, (statements.ranked, statements.without)),
+    };
+    let wanted = params![
+        &notation,
+        filter.project,
+        filter.source.as_deref(),
+        filter.state,
+        filter.tier,
+        filter.min_score,
+        limit,
+    ];
+    numbers(session, sql, wanted)
+}
+
+/// Writes a query in the engine's notation, for the statement that finds words or for the one that
+/// only refuses some.
+fn written(
+    text: &dyn FullText,
+    query: &Query,
+    (finds, refuses): (&'static str, &'static str),
+) -> (String, &'static str) {
+    if query.terms.iter().any(|term| term.sign == Sign::Must) {
+        (text.notation(query), finds)
+    } else {
+        (text.refused(query), refuses)
+    }
+}
+
+fn numbers(
+    session: &mut dyn Session,
+    sql: &'static str,
+    wanted: &[Param<'_>],
+) -> Result<Vec<i64>, StoreError> {
     let mut found = Vec::new();
-    session.each(
-        sql,
-        params![
-            &notation,
-            filter.project,
-            filter.party,
-            filter.from,
-            filter.thread,
-            filter.from_time,
-            filter.until_time,
-            filter.before,
-            filter.limit,
-        ],
-        &mut |mut row| {
-            found.push(row.take()?);
-            Ok(())
-        },
-    )?;
+    session.each(sql, wanted, &mut |mut row| {
+        found.push(row.take()?);
+        Ok(())
+    })?;
     Ok(found)
 }

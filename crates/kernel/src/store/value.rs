@@ -1,9 +1,9 @@
 //! Values bound to statements and read from rows, the same for both engines.
 
 use comity_domain::{
-    AgentId, ApprovalId, ArtifactId, ContactId, DispatchId, LeaseTime, MessageId, ProjectId,
-    ReleaseRequestId, ReservationId, RunId, SentinelId, Seq, StateEntryId, StateScopeId, Timestamp,
-    TokenId, VerdictId,
+    AgentId, ApprovalId, ArtifactId, ConsumerId, ContactId, DiscoveryId, DispatchId, HookId,
+    LeaseTime, MessageId, ProjectId, ReleaseRequestId, ReservationId, RunId, SentinelId, Seq,
+    StateEntryId, StateScopeId, StreamId, Timestamp, TokenId, VerdictId,
 };
 
 use super::StoreError;
@@ -148,11 +148,15 @@ integer_types! {
     SentinelId, SentinelId::new, SentinelId::get;
     StateScopeId, StateScopeId::new, StateScopeId::get;
     StateEntryId, StateEntryId::new, StateEntryId::get;
+    HookId, HookId::new, HookId::get;
     RunId, RunId::new, RunId::get;
     ArtifactId, ArtifactId::new, ArtifactId::get;
     VerdictId, VerdictId::new, VerdictId::get;
     ApprovalId, ApprovalId::new, ApprovalId::get;
     DispatchId, DispatchId::new, DispatchId::get;
+    DiscoveryId, DiscoveryId::new, DiscoveryId::get;
+    StreamId, StreamId::new, StreamId::get;
+    ConsumerId, ConsumerId::new, ConsumerId::get;
     Seq, Seq::new, Seq::get;
     Timestamp, Timestamp::from_micros, Timestamp::micros;
     LeaseTime, LeaseTime::from_micros, LeaseTime::micros;

@@ -33,6 +33,9 @@ impl Golden {
             "sentinel",
             "state_scope",
             "state_entry",
+            "stream",
+            "stream_event",
+            "consumer",
             "epoch",
         ];
         let known = |table: &String| parents_first.contains(&table.as_str());

@@ -6,7 +6,9 @@ use std::fmt::Write as _;
 use comity_domain::search::{Field, Query, Sign, Term};
 
 use crate::params;
-use crate::store::search::{FullText, Statements, Words, place, search_filter};
+use crate::store::search::{
+    DiscoveryStatements, FullText, Kind, Statements, Words, discovery_filter, place, search_filter,
+};
 use crate::store::{Rows, Session, StoreError};
 
 /// PostgreSQL's own full text.
@@ -34,6 +36,32 @@ static STATEMENTS: Statements = Statements {
     ),
 };
 
+static DISCOVERIES: DiscoveryStatements = DiscoveryStatements {
+    ranked: concat!(
+        "select d.id from discovery_text t join discovery d on d.id = t.discovery_id
+     where t.tokens @@ cast(cast(?1 as text) as tsquery)",
+        discovery_filter!(),
+        "order by ts_rank(t.tokens, cast(cast(?1 as text) as tsquery)) desc, d.id
+     limit cast(?7 as bigint)"
+    ),
+    without: concat!(
+        "select d.id from discovery_text t join discovery d on d.id = t.discovery_id
+     where not (t.tokens @@ cast(cast(?1 as text) as tsquery))",
+        discovery_filter!(),
+        "order by d.id desc limit cast(?7 as bigint)"
+    ),
+};
+
+/// Every word of every message with its place.
+const MESSAGE_WORDS: &str = "select t.message_id, w.lexeme, cast(p.at as bigint),
+        case p.weight when 'A' then 'A' else '' end
+     from message_text t, unnest(t.tokens) w, unnest(w.positions, w.weights) p (at, weight)";
+
+/// Every word of every discovery with its place.
+const DISCOVERY_WORDS: &str = "select t.discovery_id, w.lexeme, cast(p.at as bigint),
+        case p.weight when 'A' then 'A' else '' end
+     from discovery_text t, unnest(t.tokens) w, unnest(w.positions, w.weights) p (at, weight)";
+
 impl FullText for TsVector {
     fn notation(&self, query: &Query) -> String {
         let of = |sign: Sign| query.terms.iter().filter(move |term| term.sign == sign);
@@ -51,15 +79,20 @@ impl FullText for TsVector {
         &STATEMENTS
     }
 
-    fn sum(&self, session: &mut dyn Session) -> Result<u128, StoreError> {
+    fn discoveries(&self) -> &'static DiscoveryStatements {
+        &DISCOVERIES
+    }
+
+    fn sum(&self, session: &mut dyn Session, of: Kind) -> Result<u128, StoreError> {
         let mut sum = 0_u128;
-        let sql = "select t.message_id, w.lexeme, cast(p.at as bigint),
-                case p.weight when 'A' then 'A' else '' end
-             from message_text t, unnest(t.tokens) w, unnest(w.positions, w.weights) p (at, weight)";
+        let sql = match of {
+            Kind::Message => MESSAGE_WORDS,
+            Kind::Discovery => DISCOVERY_WORDS,
+        };
         session.each(sql, &[], &mut |mut row| {
-            let (message, token): (i64, String) = (row.take()?, row.take()?);
+            let (id, token): (i64, String) = (row.take()?, row.take()?);
             let (at, weight): (i64, String) = (row.take()?, row.take()?);
-            sum = sum.wrapping_add(place(message, &format!("{at}{weight}"), &token));
+            sum = sum.wrapping_add(place(id, &format!("{at}{weight}"), &token));
             Ok(())
         })?;
         Ok(sum)
@@ -72,12 +105,17 @@ impl FullText for TsVector {
     }
 
     fn add(&self, session: &mut dyn Session, words: &Words) -> Result<(), StoreError> {
-        session.write(
-            "insert into message_text (message_id, tokens)
-             values (?1, cast(cast(?2 as text) as tsvector))",
-            params![words.id, &vector(words)],
-            Rows::Exactly(1),
-        )
+        let sql = match words.of {
+            Kind::Message => {
+                "insert into message_text (message_id, tokens)
+                 values (?1, cast(cast(?2 as text) as tsvector))"
+            }
+            Kind::Discovery => {
+                "insert into discovery_text (discovery_id, tokens)
+                 values (?1, cast(cast(?2 as text) as tsvector))"
+            }
+        };
+        session.write(sql, params![words.id, &vector(words)], Rows::Exactly(1))
     }
 }
 
@@ -100,7 +138,7 @@ fn term(term: &Term) -> String {
     format!("({})", tokens.join(" <-> "))
 }
 
-/// The places of a message's tokens. The body begins a place after the subject's end, so that no
+/// The places of a text's tokens. The body begins a place after the subject's end, so that no
 /// phrase spans both.
 fn places(words: &Words) -> impl Iterator<Item = (&str, String)> {
     let body_from = words.subject.len() + 2;

@@ -3,7 +3,9 @@
 use comity_domain::search::{Field, Indexed, Query, Sign, Term};
 
 use crate::params;
-use crate::store::search::{FullText, Statements, Words, place, search_filter};
+use crate::store::search::{
+    DiscoveryStatements, FullText, Kind, Statements, Words, discovery_filter, place, search_filter,
+};
 use crate::store::{Rows, Session, StoreError};
 
 /// Stands where a place counts but its token is not indexed. No token of ours holds it: it is
@@ -34,6 +36,21 @@ static STATEMENTS: Statements = Statements {
     ),
 };
 
+static DISCOVERIES: DiscoveryStatements = DiscoveryStatements {
+    ranked: concat!(
+        "select d.id from discovery_text t join discovery d on d.id = t.rowid
+     where discovery_text match ?1",
+        discovery_filter!(),
+        "order by bm25(discovery_text, 4.0, 1.0), d.id limit cast(?7 as bigint)"
+    ),
+    without: concat!(
+        "select d.id from discovery d
+     where d.id not in (select t.rowid from discovery_text t where discovery_text match ?1)",
+        discovery_filter!(),
+        "order by d.id desc limit cast(?7 as bigint)"
+    ),
+};
+
 impl FullText for Fts5 {
     fn notation(&self, query: &Query) -> String {
         let of = |sign: Sign| query.terms.iter().filter(move |term| term.sign == sign);
@@ -54,9 +71,16 @@ impl FullText for Fts5 {
         &STATEMENTS
     }
 
-    fn sum(&self, session: &mut dyn Session) -> Result<u128, StoreError> {
+    fn discoveries(&self) -> &'static DiscoveryStatements {
+        &DISCOVERIES
+    }
+
+    fn sum(&self, session: &mut dyn Session, of: Kind) -> Result<u128, StoreError> {
         let mut sum = 0_u128;
-        let sql = "select doc, col, \"offset\", term from message_word";
+        let sql = match of {
+            Kind::Message => "select doc, col, \"offset\", term from message_word",
+            Kind::Discovery => "select doc, col, \"offset\", term from discovery_word",
+        };
         session.each(sql, &[], &mut |mut row| {
             let (doc, col): (i64, String) = (row.take()?, row.take()?);
             let (offset, term): (i64, String) = (row.take()?, row.take()?);
@@ -78,8 +102,14 @@ impl FullText for Fts5 {
     }
 
     fn add(&self, session: &mut dyn Session, words: &Words) -> Result<(), StoreError> {
+        let sql = match words.of {
+            Kind::Message => "insert into message_text (rowid, subject, body) values (?1, ?2, ?3)",
+            Kind::Discovery => {
+                "insert into discovery_text (rowid, subject, body) values (?1, ?2, ?3)"
+            }
+        };
         session.write(
-            "insert into message_text (rowid, subject, body) values (?1, ?2, ?3)",
+            sql,
             params![words.id, &line(&words.subject), &line(&words.body)],
             Rows::Exactly(1),
         )

@@ -10,7 +10,9 @@ mod ask;
 mod check;
 mod contacts;
 mod create_run;
+mod discovery;
 mod dispatch;
+mod events;
 mod evidence;
 mod inbox;
 mod lean;
@@ -72,6 +74,7 @@ impl OwnTool {
 /// Shortens a refusal, of whichever tool.
 pub(super) fn refusal(error: Value) -> Value {
     let marks = Marks::new();
+    let error = discovery::refusal(error, &marks);
     run::refusal(lease::refusal(error, &marks), &marks)
 }
 
@@ -85,7 +88,7 @@ const fn own<T: Own>() -> OwnTool {
 }
 
 /// Every tool with a request of its own.
-const OWN: [OwnTool; 28] = [
+const OWN: [OwnTool; 31] = [
     own::<agents::ListAgents>(),
     own::<send::SendMessage>(),
     own::<inbox::Inbox>(),
@@ -114,6 +117,9 @@ const OWN: [OwnTool; 28] = [
     own::<work::ClaimDispatch>(),
     own::<work::ReportDispatch>(),
     own::<work::FinishDispatch>(),
+    own::<discovery::SubmitDiscovery>(),
+    own::<discovery::JudgeDiscovery>(),
+    own::<events::Events>(),
 ];
 
 /// Finds a tool with a request of its own.

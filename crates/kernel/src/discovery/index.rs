@@ -1,0 +1,263 @@
+//! The vectors of discoveries in memory, scaled to length one, so that a scan is quick (I9).
+//!
+//! A vector is written once and never changed, by an event of its own sequence number. So memory
+//! only grows, in the order of the log, and whoever reads as of some number looks at the rows up
+//! to it: an older snapshot at fewer of them. Memory is brought up to what the transaction at hand
+//! sees as committed before it is used and never takes in rows of a running batch; those are read
+//! from the table, and so is what memory has no room for.
+
+mod best;
+mod block;
+
+use std::collections::{HashMap, HashSet};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use comity_domain::limits::{VECTOR_PAGE, VECTORS_BYTES_MAX};
+use comity_domain::vector::{Embedding, ModelId, Unit};
+use comity_domain::{DiscoveryId, ProjectId, Seq};
+
+use self::best::Best;
+use self::block::Block;
+use crate::params;
+use crate::store::{Row, StoreError};
+use crate::tx::Read;
+
+/// Vectors that may be compared and are looked for together.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Place {
+    project: ProjectId,
+    source: String,
+    model: String,
+    dimension: usize,
+}
+
+/// All vectors of all discoveries.
+#[derive(Clone, Default)]
+pub(crate) struct VectorIndex(Arc<Mutex<State>>);
+
+#[derive(Default)]
+struct State {
+    blocks: HashMap<Place, Block>,
+    /// Up to where the log is taken in.
+    through: Seq,
+    /// What the vectors take up.
+    bytes: usize,
+}
+
+/// Which vectors are looked at.
+#[derive(Clone, Debug)]
+pub struct Among<'a> {
+    /// Who made them.
+    pub model: &'a ModelId,
+    /// The project of their discoveries.
+    pub project: Option<ProjectId>,
+    /// The source of their discoveries.
+    pub source: Option<&'a str>,
+    /// Their discoveries, if not all.
+    pub only: Option<&'a HashSet<DiscoveryId>>,
+}
+
+/// What a scan found.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Nearest {
+    /// The nearest discoveries and how near they are: the nearest first, of equals the oldest.
+    pub hits: Vec<(DiscoveryId, f64)>,
+    /// How many vectors were looked at.
+    pub looked_at: usize,
+}
+
+/// Returns the discovery of a source that is nearest to a vector, and how near it is.
+pub fn nearest(
+    read: &mut impl Read,
+    project: ProjectId,
+    source: &str,
+    model: &ModelId,
+    vector: &Embedding,
+) -> Result<Option<(DiscoveryId, f64)>, StoreError> {
+    let among = Among {
+        model,
+        project: Some(project),
+        source: Some(source),
+        only: None,
+    };
+    Ok(top(read, &among, vector, 1)?.hits.pop())
+}
+
+/// Returns the `most` discoveries that are nearest to a vector.
+pub fn top(
+    read: &mut impl Read,
+    among: &Among<'_>,
+    vector: &Embedding,
+    most: usize,
+) -> Result<Nearest, StoreError> {
+    let vectors = read.memory().vectors.clone();
+    vectors.catch_up(read, VECTORS_BYTES_MAX)?;
+    let unit = vector.unit();
+    let mut best = Best::new(&unit, most);
+    let (blocks, through) = vectors.matching(among, vector.dimension(), read.committed());
+    for block in &blocks {
+        block.each_chunk(through, |chunk, rows| match among.only {
+            None => best.look_at(chunk, rows),
+            Some(only) => best.look_at_some(chunk, rows, only),
+        });
+    }
+    if through < read.head() {
+        let rest = from_table(read, among, &unit, through)?;
+        best.add(rest);
+    }
+    Ok(best.finish())
+}
+
+/// Reads everything into memory that is committed and not there yet.
+pub(crate) fn warm(read: &mut impl Read) -> Result<(), StoreError> {
+    let vectors = read.memory().vectors.clone();
+    vectors.catch_up(read, VECTORS_BYTES_MAX)
+}
+
+impl VectorIndex {
+    /// Takes in what was committed since the last time, as long as there is room. Nothing is read
+    /// while others are kept out.
+    fn catch_up(&self, read: &mut impl Read, bytes_max: usize) -> Result<(), StoreError> {
+        let committed = read.committed();
+        loop {
+            let (known, bytes) = {
+                let state = self.lock();
+                (state.through, state.bytes)
+            };
+            if known >= committed || bytes >= bytes_max {
+                return Ok(());
+            }
+            let page = page_between(read, known, committed)?;
+            let is_last = page.len() < VECTOR_PAGE;
+            let mut state = self.lock();
+            if state.through != known {
+                // Somebody else was faster.
+                continue;
+            }
+            state.take_in(page);
+            if is_last {
+                state.through = committed;
+            }
+        }
+    }
+
+    /// Returns the blocks that are asked for, and up to where the log is in them for this reader.
+    fn matching(&self, among: &Among<'_>, dimension: usize, committed: Seq) -> (Vec<Block>, Seq) {
+        let state = self.lock();
+        let through = state.through.min(committed);
+        if let (Some(project), Some(source)) = (among.project, among.source) {
+            let place = Place {
+                project,
+                source: source.to_owned(),
+                model: among.model.to_string(),
+                dimension,
+            };
+            let block = state.blocks.get(&place).cloned();
+            return (block.into_iter().collect(), through);
+        }
+        let is_wanted = |place: &Place| {
+            place.model == among.model.as_str()
+                && place.dimension == dimension
+                && among.project.is_none_or(|project| place.project == project)
+                && among.source.is_none_or(|source| place.source == source)
+        };
+        let blocks = state.blocks.iter().filter(|(place, _)| is_wanted(place));
+        (blocks.map(|(_, block)| block.clone()).collect(), through)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    fn take_in(&mut self, rows: Vec<Stored>) {
+        for Stored {
+            place,
+            id,
+            unit,
+            seq,
+        } in rows
+        {
+            self.bytes += size_of_val(unit.components());
+            self.through = seq;
+            let block = self.blocks.entry(place).or_default();
+            block.push(id, seq, unit.components());
+        }
+    }
+}
+
+/// A vector as it is stored, scaled.
+struct Stored {
+    place: Place,
+    id: DiscoveryId,
+    seq: Seq,
+    unit: Unit,
+}
+
+/// Reads a page of vectors that were written in a part of the log, in its order.
+fn page_between(
+    read: &mut impl Read,
+    since: Seq,
+    committed: Seq,
+) -> Result<Vec<Stored>, StoreError> {
+    let page = i64::try_from(VECTOR_PAGE).unwrap_or(i64::MAX);
+    read.rows(
+        "select v.discovery_id, v.dimension, v.vector, v.project_id, d.source, v.model, v.seq
+         from discovery_vector v join discovery d on d.id = v.discovery_id
+         where v.seq > ?1 and v.seq <= ?2 order by v.seq limit cast(?3 as bigint)",
+        params![since, committed, page],
+        |row| {
+            let (id, unit) = scaled(row)?;
+            let place = Place {
+                project: row.take()?,
+                source: row.take()?,
+                model: row.take()?,
+                dimension: unit.components().len(),
+            };
+            let seq = row.take()?;
+            Ok(Stored {
+                place,
+                id,
+                seq,
+                unit,
+            })
+        },
+    )
+}
+
+/// Compares what was written behind a number: rows of the running batch, and what memory has no
+/// room for.
+fn from_table(
+    read: &mut impl Read,
+    among: &Among<'_>,
+    unit: &Unit,
+    through: Seq,
+) -> Result<Vec<(DiscoveryId, f64)>, StoreError> {
+    let mut near = Vec::new();
+    read.each(
+        "select v.discovery_id, v.dimension, v.vector
+         from discovery_vector v join discovery d on d.id = v.discovery_id
+         where v.seq > ?1 and v.model = ?2
+         and (cast(?3 as bigint) is null or v.project_id = ?3)
+         and (cast(?4 as text) is null or d.source = ?4)",
+        params![through, among.model.as_str(), among.project, among.source,],
+        &mut |mut row| {
+            let (id, other) = scaled(&mut row)?;
+            let is_wanted = among.only.is_none_or(|only| only.contains(&id));
+            let cosine = unit.cosine(other.components());
+            near.extend(cosine.filter(|_| is_wanted).map(|cosine| (id, cosine)));
+            Ok(())
+        },
+    )?;
+    Ok(near)
+}
+
+fn scaled(row: &mut Row) -> Result<(DiscoveryId, Unit), StoreError> {
+    let (id, dimension): (DiscoveryId, i64) = (row.take()?, row.take()?);
+    let bytes: Vec<u8> = row.take()?;
+    let dimension = usize::try_from(dimension).unwrap_or_default();
+    let vector = Embedding::from_le_bytes(&bytes, dimension);
+    let vector = vector.map_err(|_| StoreError::Shape("a vector"))?;
+    Ok((id, vector.unit()))
+}
