@@ -140,6 +140,7 @@ const TAKES_WORDS: &[&str] = &[
     "discovery_dismissed",
     "feedback_given",
     "hook_added",
+    "state_saved",
 ];
 
 #[test]

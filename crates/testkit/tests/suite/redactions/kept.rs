@@ -241,6 +241,23 @@ fn others(kit: &Kit, ann: &Actor) {
         let answer = kit.call(who.clone(), name, &request);
         answer.unwrap_or_else(|error| panic!("{name} {request}: {error}"))
     };
+    let large = json!({ "notes": format!("{SECRET} ").repeat(1_000) });
+    for (key, value) in [
+        ("small", json!(SECRET)),
+        ("large", large.clone()),
+        ("old", large),
+    ] {
+        call(
+            ann,
+            "save_state",
+            json!({ "scope": "shared", "key": key, "value": value }),
+        );
+    }
+    call(
+        ann,
+        "save_state",
+        json!({ "scope": "shared", "key": "old", "value": 1 }),
+    );
     let operator = &Actor::OPERATOR;
     let submit = |number: i64| {
         let found = json!({
