@@ -65,6 +65,7 @@ impl<'a> Team<'a> {
         self.hold_leases();
         self.work();
         self.append();
+        self.hook();
         self.leave();
     }
 
@@ -145,6 +146,23 @@ impl<'a> Team<'a> {
         self.call(operator, "ack_consumer", &ack);
         let back = json!({ "project": self.project, "name": "reader", "to_seq": 0 });
         self.call(operator, "reset_consumer", &back);
+    }
+
+    /// Two hooks, of which one stays.
+    fn hook(&self) {
+        let operator = &Actor::OPERATOR;
+        let wish = json!({
+            "url": format!("https://hooks.example/{}", self.number),
+            "filter": { "project": self.project, "kinds": ["message_sent"] }, "since": self.number,
+        });
+        let added = self.call(operator, "add_hook", &wish);
+        if self.number >= 20 {
+            self.call(
+                operator,
+                "remove_hook",
+                &json!({ "id": added["hook"]["id"] }),
+            );
+        }
     }
 
     fn call(&self, who: &Actor, operation: &str, request: &Value) -> Value {

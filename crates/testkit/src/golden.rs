@@ -275,6 +275,17 @@ fn leases(kit: &Kit, red: &Actor, gray: &Actor) {
             "claim_sentinel",
             json!({ "project": "web", "name": "nightly", "every": "1h" }),
         ),
+        (
+            operator,
+            "add_hook",
+            json!({ "url": "https://hooks.example/in", "filter": { "kinds": ["run_created"] } }),
+        ),
+        (
+            operator,
+            "add_hook",
+            json!({ "url": "http://[2001:db8::1]:8080/", "since": 0 }),
+        ),
+        (operator, "remove_hook", json!({ "id": 1 })),
     ] {
         call(kit, who, name, request);
     }

@@ -34,6 +34,7 @@ impl Golden {
             "stream",
             "stream_event",
             "consumer",
+            "hook",
             "epoch",
         ];
         let known = |table: &String| parents_first.contains(&table.as_str());

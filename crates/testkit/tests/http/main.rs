@@ -11,6 +11,7 @@ mod crowd;
 mod descriptors;
 mod feeds;
 mod heads;
+mod hooks;
 mod origins;
 mod pages;
 mod rates;

@@ -10,6 +10,7 @@ mod damage;
 mod dispatches;
 mod engines;
 mod events;
+mod hooks;
 mod idempotency;
 mod identity;
 mod io_faults;

@@ -57,6 +57,17 @@ pub(crate) fn sample(operation: &Operation, subject: &Subject) -> Value {
         "project_status" => about(json!({})),
         "create_token" => about(json!({ "role": "observer", "name": "wall" })),
         "revoke_token" => json!({ "id": 1 }),
+        "add_hook" => json!({
+            "url": "http://hooks.example/", "since": 0,
+            "filter": {
+                "project": "canary-web", "run": 1, "kinds": ["run_created"], "subject": "run:1",
+                "actor": "operator",
+            },
+        }),
+        "list_hooks" => json!({ "limit": 5, "after": "0" }),
+        "remove_hook" => json!({ "id": 1 }),
+        "dead_letters" => json!({ "hook": 1, "limit": 5, "after": "0" }),
+        "retry_dead_letter" => json!({ "hook": 1, "seq": 1 }),
         "register_agent" => about(json!({
             "name": "CanaryNew", "program": "p", "model": "m", "task": "t",
             "capabilities": ["c"], "metadata": { "k": 1 }, "rights": [], "contact_policy": "open",

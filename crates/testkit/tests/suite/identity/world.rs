@@ -201,6 +201,7 @@ fn hold_and_ask(kit: &Kit, blue: &Actor, red: &Actor) -> i64 {
     let watch =
         json!({ "project": "canary-web", "name": "canary watch", "scope": "eu", "every": "1h" });
     called(kit, blue, "claim_sentinel", watch);
+    comity_testkit::hooks::plant_dead_letter(kit);
     fence
 }
 
