@@ -17,6 +17,8 @@ mod dispatches;
 mod doors;
 #[path = "suite/events.rs"]
 mod events;
+#[path = "suite/event_hooks.rs"]
+mod event_hooks;
 #[path = "suite/guard.rs"]
 mod guard;
 #[path = "suite/guard_held.rs"]

@@ -285,6 +285,7 @@ fn revisions(read: &mut impl Read) -> Result<String, Error> {
             SubjectKind::Stream => uncounted!("stream"),
             SubjectKind::Consumer => uncounted!("consumer"),
             SubjectKind::Epoch => uncounted!("epoch"),
+            SubjectKind::Redaction => uncounted!("redaction"),
         };
         let wrong = read.row(sql, params![kind.as_str()], Row::take::<i64>)?;
         if let Some(id) = wrong {

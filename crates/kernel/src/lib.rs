@@ -43,6 +43,7 @@ pub mod lock;
 pub mod mail;
 pub mod portfolio;
 pub mod project;
+pub mod redaction;
 pub mod reservation;
 pub mod run;
 pub mod sentinel;

@@ -12,6 +12,7 @@ use crate::log::{Event, Recorded, fold};
 use crate::memory::Memory;
 use crate::options::{Opened, Options};
 use crate::params;
+use crate::redaction::drop_blobs;
 use crate::store::{CommitError, Rows, WriteEngine};
 use crate::tx::Snapshot;
 
@@ -28,7 +29,9 @@ pub struct Moved {
 pub fn replay_events(events: &[Recorded], target: &Options) -> Result<(), Error> {
     let mut refill = Refill::into(target)?;
     refill.must_be_empty()?;
-    refill.events(events, None)
+    refill.events(events, None)?;
+    let whole = refill.chain.is_whole();
+    whole.map_err(|what| Error::Damaged { what })
 }
 
 /// Moves a whole workspace into another database, which is empty or holds the beginning of the same
@@ -145,6 +148,8 @@ impl Refill {
 
     /// Gives the database the epoch of what it was filled from, and tells where it ends.
     pub fn finish(mut self, epoch: &str) -> Result<Seq, Error> {
+        let whole = self.chain.is_whole();
+        whole.map_err(|what| Error::Damaged { what })?;
         if self.chain.seq() < self.target.head.seq {
             return Err(Error::Unusable {
                 what: format!(
@@ -154,6 +159,8 @@ impl Refill {
             });
         }
         in_transaction(&mut *self.target.writer, |writer| {
+            // An archive may have bytes that were dropped since.
+            drop_blobs(writer)?;
             let sql = "update log_head set epoch = ?1";
             writer.write(sql, params![epoch], Rows::Exactly(1))
         })?;

@@ -21,7 +21,8 @@ use crate::log::{self, Envelope, Event, Place, Tables, link};
 use crate::memory::Memory;
 use crate::params;
 use crate::presence::Presence;
-use crate::store::search::{self, Cut, DiscoveryFilter, Kind, SearchFilter, Words};
+use crate::redaction::{drop_blobs, words};
+use crate::store::search::{self, Cut, DiscoveryFilter, Indexing, Kind, SearchFilter, Words};
 use crate::store::{Param, Row, Rows, Session, StoreError, Visit};
 
 /// Reads rows as of one moment.
@@ -121,7 +122,7 @@ pub(crate) struct Batch<'a> {
     /// Whether anything was written that a COMMIT must make durable.
     pub(crate) dirty: bool,
     /// What the command said, to be indexed with the whole batch.
-    pub(crate) words: Vec<Words>,
+    pub(crate) words: Vec<Indexing>,
 }
 
 impl Batch<'_> {
@@ -224,6 +225,37 @@ impl<'a, 'b> WriteTx<'a, 'b> {
         )
     }
 
+    /// Makes the transaction leave no trace of what it overwrites, as far as the engine can.
+    pub(crate) fn shred(&mut self) -> Result<(), StoreError> {
+        self.batch.guard(|session| session.shred())
+    }
+
+    /// Takes what was redacted out of what is off the log: first answers since the event, the names
+    /// of its files, what hooks said of it, and bytes that nothing else carries.
+    pub(crate) fn forget_copies(
+        &mut self,
+        seq: Seq,
+        taken: &[(serde_json::Value, serde_json::Value)],
+    ) -> Result<(), StoreError> {
+        for (taken, left) in taken {
+            // As the value of a field; an answer stays the JSON it was.
+            self.batch.write(
+                "update idempotency set answer = replace(answer, ?2, ?3)
+                 where seq >= ?1 and replace(answer, ?2, ?3) <> answer",
+                params![seq, &format!(":{taken}"), &format!(":{left}")],
+                Rows::Any,
+            )?;
+        }
+        for sql in [
+            "delete from quarantine where seq = ?1",
+            "update hook_delivery set last_error = null where seq = ?1 and last_error is not null",
+        ] {
+            self.batch.write(sql, params![seq], Rows::Any)?;
+        }
+        self.batch.dirty = true;
+        self.batch.guard(|session| drop_blobs(session))
+    }
+
     /// Keeps where a hook stands, off the log; that there is one is on it.
     pub(crate) fn keep_hook(&mut self, kept: &Keep<'_>) -> Result<(), StoreError> {
         keep(self.batch, kept)
@@ -283,19 +315,28 @@ impl<'a, 'b> WriteTx<'a, 'b> {
         };
         let hash = link(&self.batch.tip.hash, &serde_json::to_string(&envelope)?);
         self.batch.dirty = true;
+        let mut reworded = None;
         self.batch.guard(|session| {
             log::table::append(session, &envelope, &payload_sha256, &payload, &hash)?;
-            event.inner().apply(place, &mut Tables::new(session))
+            let apply =
+                |session: &mut dyn Session| event.inner().apply(place, &mut Tables::new(session));
+            match &event {
+                Event::EventRedacted(redacted) => {
+                    reworded = words::around(session, redacted, apply)?;
+                    Ok(())
+                }
+                _ => apply(session),
+            }
         })?;
+        self.batch.words.extend(reworded);
         self.batch.tip = Tip {
             seq: place.seq,
             hash,
         };
         self.emitted += 1;
         let cut = matches!(event, Event::MessageSent(_)).then(|| self.cut.take());
-        self.batch
-            .words
-            .extend(Words::said_in(&event, cut.flatten()));
+        let said = Words::said_in(&event, cut.flatten());
+        self.batch.words.extend(said.map(Indexing::Added));
         self.batch.ambient.failpoints.hit("command.after_emit")?;
         Ok(place.seq)
     }

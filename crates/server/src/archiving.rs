@@ -260,6 +260,7 @@ impl Off {
             through: Seq::ZERO,
             lag: 0,
             oldest_at: None,
+            redacted_since_rebuild: 0,
             degraded_since: None,
             quarantined_count: 0,
             quarantined: Vec::new(),

@@ -147,6 +147,13 @@ pub fn scenario(kit: &Kit) {
     self::call(kit, &blue, "reserve_files", json!({ "paths": ["last"] }));
     call("revoke_token", json!({ "id": 1 }));
     call("retire_agent", json!({ "agent": 1, "reason": "done" }));
+    let leaked =
+        json!({ "project": "web", "to": ["operator"], "subject": "the key", "body": "is hunter2" });
+    let leaked = self::call(kit, &Actor::OPERATOR, "send_message", leaked);
+    call(
+        "redact",
+        json!({ "seq": leaked.answer["seq"], "reason": "a password" }),
+    );
 }
 
 /// The part of the scenario that is mail: between two agents, the operator and another project.

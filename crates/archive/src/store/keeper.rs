@@ -11,6 +11,7 @@ use comity_kernel::archive::{
     ArchiveId, ArchiveStatus, Archivist, Exported, Exporting, Quarantined, Rebuilt, Retried,
     Verified,
 };
+use comity_kernel::redaction::RedactionsSince;
 use comity_kernel::{Actor, Error};
 
 use super::archiver::{Archiver, lock};
@@ -35,6 +36,7 @@ impl Archivist for Archiver {
         let repository = self.repository();
         let through = through_of(repository).unwrap_or(Seq::ZERO);
         let lag = self.lag(through, QUARANTINED_SHOWN).map_err(told)?;
+        let redacted_since_rebuild = self.redacted_since_rebuild(through).map_err(told)?;
         Ok(ArchiveStatus {
             state: health.state,
             detail: health.detail,
@@ -42,6 +44,7 @@ impl Archivist for Archiver {
             through,
             lag: lag.events,
             oldest_at: lag.oldest_at,
+            redacted_since_rebuild,
             degraded_since: health.since,
             quarantined_count: lag.quarantined_count,
             quarantined: lag.quarantined,
@@ -98,6 +101,15 @@ impl Archiver {
             through,
             quarantined_max,
         };
+        Ok(self.kernel().query(Actor::System, asked).wait()?.answer)
+    }
+
+    /// Counts the events that were redacted since the archive was made.
+    pub(super) fn redacted_since_rebuild(&self, through: Seq) -> Result<i64, ArchiveError> {
+        let Ok(archive) = id_of(self.repository()) else {
+            return Ok(0);
+        };
+        let asked = RedactionsSince { archive, through };
         Ok(self.kernel().query(Actor::System, asked).wait()?.answer)
     }
 
@@ -165,6 +177,7 @@ impl Archiver {
         let kept = put_in_place(&aside, &path)?;
         drop((fresh, old));
         *turn = None;
+        self.kernel().archive_made_anew(id, head).wait()?;
         Ok(Rebuilt {
             through,
             commits,

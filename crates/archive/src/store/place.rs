@@ -9,11 +9,19 @@ const SUBJECT_CHARS: usize = 40;
 
 /// Where a message is.
 pub(super) fn message(project: &str, id: MessageId, at: Timestamp, subject: &str) -> String {
+    format!(
+        "{}{}.md",
+        message_of_any_subject(project, id, at),
+        slug(subject)
+    )
+}
+
+/// Where a message is, as far as that does not depend on its subject.
+pub(super) fn message_of_any_subject(project: &str, id: MessageId, at: Timestamp) -> String {
     let (year, month) = year_and_month(at);
     format!(
-        "projects/{project}/messages/{year:04}/{month:02}/{}/{id}-{}.md",
-        id.get() / 1_000,
-        slug(subject)
+        "projects/{project}/messages/{year:04}/{month:02}/{}/{id}-",
+        id.get() / 1_000
     )
 }
 

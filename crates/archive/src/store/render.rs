@@ -94,6 +94,7 @@ fn rendered(batch: &Batch, recorded: &Recorded, event: &Event) -> Vec<(String, C
         | Event::ConsumerReset(_)
         | Event::ConsumerExpired(_)
         | Event::CustomAppended(_)
+        | Event::EventRedacted(_)
         | Event::EpochBegun(_) => Vec::new(),
         comity_kernel::discovery_event!() => Vec::new(),
         comity_kernel::work_event!() => {
@@ -102,7 +103,7 @@ fn rendered(batch: &Batch, recorded: &Recorded, event: &Event) -> Vec<(String, C
     }
 }
 
-fn slug(batch: &Batch, project: ProjectId) -> &str {
+pub(super) fn slug(batch: &Batch, project: ProjectId) -> &str {
     batch.projects.get(&project).map_or("unknown", |slug| slug)
 }
 

@@ -5,6 +5,7 @@ mod choosing;
 mod consumer;
 mod hook;
 mod list;
+mod redact;
 mod tail;
 
 use clap::Subcommand;
@@ -24,6 +25,8 @@ pub(crate) enum EventsCommand {
     Append(append::Append),
     /// Read a stream.
     Stream(append::Stream),
+    /// Take what somebody wrote out of an event, for ever.
+    Redact(redact::Redact),
     /// Consumers: programs that read the log from a place that is kept for them.
     #[command(subcommand)]
     Consumer(consumer::ConsumerCommand),
@@ -40,6 +43,7 @@ impl EventsCommand {
             Self::Tail(tail) => return tail.run(context).map(|()| None),
             Self::Append(append) => append.run(context),
             Self::Stream(stream) => stream.run(context),
+            Self::Redact(redact) => redact.run(context),
             Self::Consumer(consumer) => consumer.run(context),
             Self::Hook(hook) => hook.run(context),
         };

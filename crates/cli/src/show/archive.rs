@@ -20,6 +20,10 @@ pub(crate) fn status(status: &ArchiveStatus) -> String {
     if !status.repository.is_empty() {
         rows.push(("repository", status.repository.clone()));
     }
+    if status.redacted_since_rebuild > 0 {
+        let held = events(status.redacted_since_rebuild);
+        rows.push(("redacted", format!("it may still hold the words of {held}")));
+    }
     if status.quarantined_count > 0 {
         rows.push(("quarantine", files(status.quarantined_count)));
     }
@@ -54,6 +58,9 @@ fn next(status: &ArchiveStatus) -> Option<String> {
         ArchiveState::Following | ArchiveState::Resting if status.quarantined_count > 0 => {
             "`comity archive retry`, once the reason is gone"
         }
+        ArchiveState::Following | ArchiveState::Resting if status.redacted_since_rebuild > 0 => {
+            "`comity archive rebuild`, then remove the old one that it keeps"
+        }
         ArchiveState::Following | ArchiveState::Resting if status.through.get() > 0 => {
             return Some(format!("`git -C {} log --stat`", status.repository));
         }
@@ -86,6 +93,13 @@ pub(crate) fn verified(verified: &Verified) -> String {
         files(verified.files),
         verified.through
     );
+    if verified.ok && verified.outdated > 0 {
+        return format!(
+            "the archive says what the log says: {compared}\n\
+             {} still hold what was redacted since: `comity archive rebuild`",
+            verified.outdated
+        );
+    }
     if verified.ok {
         return format!("the archive says what the log says: {compared}");
     }
@@ -148,6 +162,7 @@ mod tests {
             through: Seq::new(7),
             lag: 1,
             oldest_at: None,
+            redacted_since_rebuild: 0,
             degraded_since: None,
             quarantined_count: 0,
             quarantined: Vec::new(),
@@ -197,6 +212,7 @@ mod tests {
         let stopped = ArchiveStatus {
             state: ArchiveState::Stopped,
             detail: "somebody was here: look".to_owned(),
+            redacted_since_rebuild: 0,
             degraded_since: Some(Timestamp::from_micros(0)),
             ..resting()
         };

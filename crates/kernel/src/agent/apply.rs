@@ -5,6 +5,7 @@ use comity_domain::{AgentId, ProjectId, Right};
 use super::event::{AgentRegistered, AgentRetired, AgentUpdated, Profile};
 use crate::log::{Apply, Place, Subject, SubjectKind, Tables};
 use crate::params;
+use crate::redaction::{Redacted, Spot, blank, blank_map, blank_option};
 use crate::store::{Rows, StoreError};
 
 const fn subject(id: AgentId) -> Subject {
@@ -46,6 +47,14 @@ impl Apply for AgentRegistered {
         )?;
         add_capabilities(self.id, profile, tables)
     }
+
+    fn redacted(&self) -> Option<Redacted> {
+        let remnant = Self {
+            profile: self.profile.redacted(),
+            ..self.clone()
+        };
+        Some(of_profile(Redacted::to(remnant), self.id, &self.profile))
+    }
 }
 
 impl Apply for AgentUpdated {
@@ -81,6 +90,14 @@ impl Apply for AgentUpdated {
         )?;
         add_capabilities(self.id, profile, tables)
     }
+
+    fn redacted(&self) -> Option<Redacted> {
+        let remnant = Self {
+            profile: self.profile.redacted(),
+            ..self.clone()
+        };
+        Some(of_profile(Redacted::to(remnant), self.id, &self.profile))
+    }
 }
 
 impl Apply for AgentRetired {
@@ -99,6 +116,13 @@ impl Apply for AgentRetired {
             params![self.id, place.at],
             Rows::Exactly(1),
         )
+    }
+
+    fn redacted(&self) -> Option<Redacted> {
+        Some(Redacted::to(Self {
+            reason: blank_option(self.reason.as_ref()),
+            ..self.clone()
+        }))
     }
 }
 
@@ -119,4 +143,23 @@ fn add_capabilities(
 
 fn metadata(profile: &Profile) -> String {
     serde_json::Value::Object(profile.metadata.clone()).to_string()
+}
+
+impl Profile {
+    /// Takes out what it does and what else it says of itself.
+    fn redacted(&self) -> Self {
+        Self {
+            task: blank(&self.task),
+            metadata: blank_map(&self.metadata),
+            ..self.clone()
+        }
+    }
+}
+
+fn of_profile(redacted: Redacted, id: AgentId, profile: &Profile) -> Redacted {
+    let redacted = redacted.from(Spot::AgentTask, id, &profile.task);
+    if profile.metadata.is_empty() {
+        return redacted;
+    }
+    redacted.from(Spot::AgentMetadata, id, &metadata(profile))
 }

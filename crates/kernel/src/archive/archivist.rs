@@ -57,6 +57,10 @@ pub struct Verified {
     pub events: i64,
     /// How many rendered files were compared.
     pub files: i64,
+    /// How many lines and files still hold what was redacted since the archive was made; they are
+    /// no differences, and `archive rebuild` makes it anew without.
+    #[serde(default)]
+    pub outdated: i64,
     /// What differs, the first of it.
     pub differences: Vec<String>,
 }

@@ -19,6 +19,7 @@ use crate::error::Error;
 use crate::log::{self, Event, Recorded};
 use crate::params;
 use crate::query::Query;
+use crate::redaction::remnants_within;
 use crate::store::{Row, StoreError};
 use crate::tx::{Read, Snapshot};
 use crate::{discovery_event, work_event};
@@ -44,6 +45,8 @@ pub struct ArchiveBatch {
 pub struct Batch {
     /// The events.
     pub events: Vec<Recorded>,
+    /// What is left of those that were redacted, as the log knows.
+    pub redacted: BTreeMap<Seq, String>,
     /// The same, read; what this program does not know has no files.
     pub read: Vec<Option<Event>>,
     /// Slugs by project.
@@ -144,8 +147,13 @@ impl Query for ArchiveBatch {
         });
         events.truncate(piece.count());
         let read = events.iter().map(read).collect();
+        let redacted = match (events.first(), events.last()) {
+            (Some(first), Some(last)) => remnants_within(snapshot, first.seq, last.seq)?,
+            _ => BTreeMap::new(),
+        };
         let mut batch = Batch {
             events,
+            redacted,
             read,
             ..Batch::default()
         };
@@ -154,7 +162,7 @@ impl Query for ArchiveBatch {
     }
 }
 
-/// Reads an event; nothing if this program does not know it, or if it is redacted.
+/// Reads an event; nothing if this program does not know it.
 pub(super) fn read(recorded: &Recorded) -> Option<Event> {
     let payload = recorded.payload.as_deref()?;
     Event::read(&recorded.kind, recorded.v, payload)?.ok()
@@ -235,6 +243,7 @@ impl Mentioned {
             | Event::ConsumerReset(_)
             | Event::ConsumerExpired(_)
             | Event::CustomAppended(_)
+            | Event::EventRedacted(_)
             | Event::EpochBegun(_) => {}
             work_event!() => self.add_work(event),
             discovery_event!() => {}

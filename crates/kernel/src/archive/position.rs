@@ -93,6 +93,24 @@ pub(crate) struct Moved {
     pub(crate) quarantined: Vec<NotWritten>,
 }
 
+/// Notes that an archive was made anew, and holds nothing that was redacted before.
+#[derive(Clone, Debug)]
+pub(crate) struct MadeAnew {
+    pub(crate) archive: ArchiveId,
+    /// The last event that was known when it was begun.
+    pub(crate) clean_to: Seq,
+}
+
+impl Upkeep for MadeAnew {
+    fn run(&self, tx: &mut UpkeepTx<'_, '_>) -> Result<(), StoreError> {
+        tx.write(
+            "update archive set clean_to = ?2 where id = ?1 and clean_to < ?2",
+            params![&*self.archive, self.clean_to],
+            Rows::Any,
+        )
+    }
+}
+
 /// A file that could not be written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NotWritten {

@@ -26,6 +26,9 @@ pub struct ArchiveStatus {
     pub lag: i64,
     /// When the oldest of them happened.
     pub oldest_at: Option<Timestamp>,
+    /// How many of its events were redacted since it was made: it may still hold what they said.
+    #[serde(default)]
+    pub redacted_since_rebuild: i64,
     /// Since when it is not doing well.
     pub degraded_since: Option<Timestamp>,
     /// How many files are in quarantine.

@@ -5,6 +5,7 @@ use comity_domain::{ConsumerId, ProjectId};
 use super::event::{ConsumerExpired, ConsumerRegistered, ConsumerReset};
 use crate::log::{Apply, Place, Subject, SubjectKind, Tables};
 use crate::params;
+use crate::redaction::Redacted;
 use crate::store::{Rows, StoreError};
 
 const fn subject(id: ConsumerId) -> Subject {
@@ -67,6 +68,10 @@ impl Apply for ConsumerRegistered {
             Rows::Exactly(1),
         )
     }
+
+    fn redacted(&self) -> Option<Redacted> {
+        None
+    }
 }
 
 impl Apply for ConsumerReset {
@@ -87,6 +92,10 @@ impl Apply for ConsumerReset {
             Rows::Exactly(1),
         )
     }
+
+    fn redacted(&self) -> Option<Redacted> {
+        None
+    }
 }
 
 impl Apply for ConsumerExpired {
@@ -104,5 +113,9 @@ impl Apply for ConsumerExpired {
             params![self.id, place.at],
             Rows::Exactly(1),
         )
+    }
+
+    fn redacted(&self) -> Option<Redacted> {
+        None
     }
 }

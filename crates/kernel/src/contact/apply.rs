@@ -5,6 +5,7 @@ use comity_domain::{ContactId, ProjectId};
 use super::event::{ContactAnswered, ContactRequested};
 use crate::log::{Apply, Place, Subject, SubjectKind, Tables};
 use crate::params;
+use crate::redaction::{Redacted, Spot, blank};
 use crate::store::{Rows, StoreError};
 
 const fn subject(id: ContactId) -> Subject {
@@ -33,6 +34,14 @@ impl Apply for ContactRequested {
             Rows::Exactly(1),
         )
     }
+
+    fn redacted(&self) -> Option<Redacted> {
+        let remnant = Self {
+            reason: blank(&self.reason),
+            ..self.clone()
+        };
+        Some(Redacted::to(remnant).from(Spot::ContactReason, self.id, &self.reason))
+    }
 }
 
 impl Apply for ContactAnswered {
@@ -53,5 +62,9 @@ impl Apply for ContactAnswered {
             params![self.id, state, self.until, self.until_lease],
             Rows::Exactly(1),
         )
+    }
+
+    fn redacted(&self) -> Option<Redacted> {
+        None
     }
 }

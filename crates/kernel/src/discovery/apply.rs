@@ -2,6 +2,7 @@
 //!
 //! None of these events belongs to a run, whatever the discovery's number is (I4).
 
+use comity_domain::vector::Embedding;
 use comity_domain::{DiscoveryId, ProjectId};
 
 use super::event::{
@@ -10,6 +11,7 @@ use super::event::{
 };
 use crate::log::{Apply, Place, Subject, SubjectKind, Tables};
 use crate::params;
+use crate::redaction::{Key, Redacted, Spot, blank, blank_option};
 use crate::store::{Rows, StoreError};
 
 const fn subject(id: DiscoveryId) -> Subject {
@@ -102,6 +104,24 @@ impl Apply for DiscoverySubmitted {
             None => Ok(()),
         }
     }
+
+    fn redacted(&self) -> Option<Redacted> {
+        let remnant = Self {
+            title: blank(&self.title),
+            summary: blank(&self.summary),
+            url: blank_option(self.url.as_ref()),
+            embedding: None,
+            ..self.clone()
+        };
+        let url = self.url.as_deref().unwrap_or_default();
+        let model = self.embedding.as_ref().map(|one| one.model.as_str());
+        let redacted = Redacted::to(remnant)
+            .from(Spot::DiscoveryTitle, self.id, &self.title)
+            .from(Spot::DiscoverySummary, self.id, &self.summary)
+            .from(Spot::DiscoveryUrl, self.id, url)
+            .from(Spot::DiscoveryVector, Key::Event, model.unwrap_or_default());
+        Some(redacted)
+    }
 }
 
 impl Apply for DiscoveryEmbedded {
@@ -110,6 +130,16 @@ impl Apply for DiscoveryEmbedded {
     fn apply(&self, place: Place, tables: &mut Tables<'_>) -> Result<(), StoreError> {
         keep_vector(tables, place, self.which, &self.embedding)?;
         count(tables, self.which.id)
+    }
+
+    /// A vector reveals what was said: what is left of it points nowhere in particular.
+    fn redacted(&self) -> Option<Redacted> {
+        let model = self.embedding.model.as_str();
+        let remnant = Self {
+            embedding: self.embedding.redacted()?,
+            ..self.clone()
+        };
+        Some(Redacted::to(remnant).from(Spot::DiscoveryVector, Key::Event, model))
     }
 }
 
@@ -124,6 +154,10 @@ impl Apply for DiscoveryScored {
             Rows::Exactly(1),
         )
     }
+
+    fn redacted(&self) -> Option<Redacted> {
+        None
+    }
 }
 
 impl Apply for DiscoveryDecayed {
@@ -137,6 +171,10 @@ impl Apply for DiscoveryDecayed {
             params![self.which.id, self.score.get(), self.decayed],
             Rows::Exactly(1),
         )
+    }
+
+    fn redacted(&self) -> Option<Redacted> {
+        None
     }
 }
 
@@ -163,6 +201,14 @@ impl Apply for DiscoveryPromoted {
             ),
         }
     }
+
+    fn redacted(&self) -> Option<Redacted> {
+        let remnant = Self {
+            reference: blank(&self.reference),
+            ..self.clone()
+        };
+        Some(Redacted::to(remnant).from(Spot::DiscoveryRef, self.which.id, &self.reference))
+    }
 }
 
 impl Apply for DiscoveryDismissed {
@@ -176,6 +222,14 @@ impl Apply for DiscoveryDismissed {
             params![self.which.id, &self.reason, place.at],
             Rows::Exactly(1),
         )
+    }
+
+    fn redacted(&self) -> Option<Redacted> {
+        let remnant = Self {
+            reason: blank(&self.reason),
+            ..self.clone()
+        };
+        Some(Redacted::to(remnant).from(Spot::DiscoveryReason, self.which.id, &self.reason))
     }
 }
 
@@ -197,6 +251,14 @@ impl Apply for FeedbackGiven {
             Rows::Exactly(1),
         )?;
         count(tables, self.which.id)
+    }
+
+    fn redacted(&self) -> Option<Redacted> {
+        let remnant = Self {
+            note: blank(&self.note),
+            ..self.clone()
+        };
+        Some(Redacted::to(remnant).from(Spot::FeedbackNote, Key::Event, &self.note))
     }
 }
 
@@ -238,8 +300,24 @@ impl Apply for InterestProfileUpdated {
             Rows::Exactly(1),
         )
     }
+
+    fn redacted(&self) -> Option<Redacted> {
+        None
+    }
 }
 
 fn weights(weights: &comity_domain::Weights) -> Result<String, StoreError> {
     serde_json::to_string(weights).map_err(|_| StoreError::Shape("weights"))
+}
+
+impl Embedded {
+    /// Returns a vector of the same kind that says nothing.
+    fn redacted(&self) -> Option<Self> {
+        let mut components = vec![0.0; self.vector.dimension()];
+        *components.first_mut()? = 1.0;
+        Some(Self {
+            vector: Embedding::new(components).ok()?,
+            ..self.clone()
+        })
+    }
 }

@@ -5,6 +5,9 @@
 //! to it: an older snapshot at fewer of them. Memory is brought up to what the transaction at hand
 //! sees as committed before it is used and never takes in rows of a running batch; those are read
 //! from the table, and so is what memory has no room for.
+//!
+//! A redaction takes a vector away. Memory is then read anew by whoever sees the redaction committed;
+//! whoever sees it in the running batch, or does not see it yet, looks at the table.
 
 mod best;
 mod block;
@@ -42,6 +45,8 @@ struct State {
     through: Seq,
     /// What the vectors take up.
     bytes: usize,
+    /// The last redaction that took a vector away, as far as is known here.
+    dropped: Seq,
 }
 
 /// Which vectors are looked at.
@@ -91,10 +96,11 @@ pub fn top(
     most: usize,
 ) -> Result<Nearest, StoreError> {
     let vectors = read.memory().vectors.clone();
-    vectors.catch_up(read, VECTORS_BYTES_MAX)?;
+    let dropped = last_dropped(read)?;
+    vectors.catch_up(read, dropped, VECTORS_BYTES_MAX)?;
     let unit = vector.unit();
     let mut best = Best::new(&unit, most);
-    let (blocks, through) = vectors.matching(among, vector.dimension(), read.committed());
+    let (blocks, through) = vectors.matching(among, vector.dimension(), dropped, read.committed());
     for block in &blocks {
         block.each_chunk(through, |chunk, rows| match among.only {
             None => best.look_at(chunk, rows),
@@ -111,26 +117,50 @@ pub fn top(
 /// Reads everything into memory that is committed and not there yet.
 pub(crate) fn warm(read: &mut impl Read) -> Result<(), StoreError> {
     let vectors = read.memory().vectors.clone();
-    vectors.catch_up(read, VECTORS_BYTES_MAX)
+    let dropped = last_dropped(read)?;
+    vectors.catch_up(read, dropped, VECTORS_BYTES_MAX)
+}
+
+/// Returns the last redaction that is seen here and may have taken a vector away.
+fn last_dropped(read: &mut impl Read) -> Result<Seq, StoreError> {
+    read.one(
+        "select coalesce(max(redacted_seq), 0) from redaction where subject_type = 'discovery'",
+        &[],
+        Row::take,
+    )
 }
 
 impl VectorIndex {
     /// Takes in what was committed since the last time, as long as there is room. Nothing is read
     /// while others are kept out.
-    fn catch_up(&self, read: &mut impl Read, bytes_max: usize) -> Result<(), StoreError> {
+    fn catch_up(
+        &self,
+        read: &mut impl Read,
+        dropped: Seq,
+        bytes_max: usize,
+    ) -> Result<(), StoreError> {
         let committed = read.committed();
+        if dropped > committed {
+            return Ok(());
+        }
         loop {
-            let (known, bytes) = {
-                let state = self.lock();
-                (state.through, state.bytes)
+            let (known, bytes, current) = {
+                let mut state = self.lock();
+                if state.dropped < dropped {
+                    *state = State {
+                        dropped,
+                        ..State::default()
+                    };
+                }
+                (state.through, state.bytes, state.dropped == dropped)
             };
-            if known >= committed || bytes >= bytes_max {
+            if !current || known >= committed || bytes >= bytes_max {
                 return Ok(());
             }
             let page = page_between(read, known, committed)?;
             let is_last = page.len() < VECTOR_PAGE;
             let mut state = self.lock();
-            if state.through != known {
+            if state.through != known || state.dropped != dropped {
                 // Somebody else was faster.
                 continue;
             }
@@ -142,8 +172,17 @@ impl VectorIndex {
     }
 
     /// Returns the blocks that are asked for, and up to where the log is in them for this reader.
-    fn matching(&self, among: &Among<'_>, dimension: usize, committed: Seq) -> (Vec<Block>, Seq) {
+    fn matching(
+        &self,
+        among: &Among<'_>,
+        dimension: usize,
+        dropped: Seq,
+        committed: Seq,
+    ) -> (Vec<Block>, Seq) {
         let state = self.lock();
+        if state.dropped != dropped {
+            return (Vec::new(), Seq::ZERO);
+        }
         let through = state.through.min(committed);
         if let (Some(project), Some(source)) = (among.project, among.source) {
             let place = Place {

@@ -8,6 +8,7 @@ use super::event::{
 };
 use crate::log::{Apply, Place, Subject, SubjectKind, Tables};
 use crate::params;
+use crate::redaction::{Redacted, Spot, blank, blank_value};
 use crate::store::{Rows, StoreError};
 
 /// The dispatches that may be claimed, among some.
@@ -156,6 +157,14 @@ impl Apply for DispatchCreated {
         }
         enqueue(tables, self.id)
     }
+
+    fn redacted(&self) -> Option<Redacted> {
+        let remnant = Self {
+            prompt: blank(&self.prompt),
+            ..self.clone()
+        };
+        Some(Redacted::to(remnant).from(Spot::DispatchPrompt, self.id, &self.prompt))
+    }
 }
 
 impl Apply for DispatchClaimed {
@@ -171,6 +180,10 @@ impl Apply for DispatchClaimed {
             Rows::Exactly(1),
         )
     }
+
+    fn redacted(&self) -> Option<Redacted> {
+        None
+    }
 }
 
 impl Apply for DispatchStarted {
@@ -184,6 +197,10 @@ impl Apply for DispatchStarted {
             Rows::Exactly(1),
         )
     }
+
+    fn redacted(&self) -> Option<Redacted> {
+        None
+    }
 }
 
 impl Apply for DispatchExtended {
@@ -196,6 +213,10 @@ impl Apply for DispatchExtended {
             params![self.which.id, self.expires],
             Rows::Exactly(1),
         )
+    }
+
+    fn redacted(&self) -> Option<Redacted> {
+        None
     }
 }
 
@@ -220,6 +241,14 @@ impl Apply for DispatchReported {
         }
         Ok(())
     }
+
+    fn redacted(&self) -> Option<Redacted> {
+        let remnant = Self {
+            progress: blank(&self.progress),
+            ..self.clone()
+        };
+        Some(Redacted::to(remnant).from(Spot::DispatchProgress, self.which.id, &self.progress))
+    }
 }
 
 impl Apply for DispatchReturned {
@@ -234,6 +263,13 @@ impl Apply for DispatchReturned {
             Rows::Exactly(1),
         )?;
         enqueue(tables, self.which.id)
+    }
+
+    fn redacted(&self) -> Option<Redacted> {
+        Some(Redacted::to(Self {
+            reason: blank(&self.reason),
+            ..self.clone()
+        }))
     }
 }
 
@@ -267,6 +303,20 @@ impl Apply for DispatchFinished {
             Outcome::Failed => Ok(()),
         }
     }
+
+    fn redacted(&self) -> Option<Redacted> {
+        let remnant = Self {
+            summary: blank(&self.summary),
+            result: blank_value(self.result.as_ref()),
+            ..self.clone()
+        };
+        let result = self.result.as_ref().map(ToString::to_string);
+        let result = result.unwrap_or_default();
+        let redacted = Redacted::to(remnant)
+            .from(Spot::DispatchSummary, self.which.id, &self.summary)
+            .from(Spot::DispatchResult, self.which.id, &result);
+        Some(redacted)
+    }
 }
 
 /// Settles what nobody finished.
@@ -293,6 +343,14 @@ impl Apply for DispatchCancelled {
         let to = DispatchState::Cancelled;
         settle(self.which, to, &self.reason, place, tables)
     }
+
+    fn redacted(&self) -> Option<Redacted> {
+        let remnant = Self {
+            reason: blank(&self.reason),
+            ..self.clone()
+        };
+        Some(Redacted::to(remnant).from(Spot::DispatchReason, self.which.id, &self.reason))
+    }
 }
 
 impl Apply for DispatchTimedOut {
@@ -301,5 +359,9 @@ impl Apply for DispatchTimedOut {
     fn apply(&self, place: Place, tables: &mut Tables<'_>) -> Result<(), StoreError> {
         let to = DispatchState::TimedOut;
         settle(self.which, to, "its deadline passed", place, tables)
+    }
+
+    fn redacted(&self) -> Option<Redacted> {
+        None
     }
 }

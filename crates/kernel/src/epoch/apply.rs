@@ -5,6 +5,7 @@ use comity_domain::ProjectId;
 use super::event::EpochBegun;
 use crate::log::{Apply, Place, Subject, SubjectKind, Tables};
 use crate::params;
+use crate::redaction::Redacted;
 use crate::store::{Rows, StoreError};
 
 impl Apply for EpochBegun {
@@ -41,5 +42,9 @@ impl Apply for EpochBegun {
             params![&self.epoch],
             Rows::Exactly(1),
         )
+    }
+
+    fn redacted(&self) -> Option<Redacted> {
+        None
     }
 }

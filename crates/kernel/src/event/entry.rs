@@ -27,6 +27,7 @@ const HEAD: [&str; 8] = [
 #[derive(Clone, Debug)]
 pub struct Entry {
     recorded: Recorded,
+    redacted: bool,
     vision: Vision,
     revokes: Option<TokenId>,
 }
@@ -79,6 +80,7 @@ impl Entry {
         };
         Self {
             vision: Vision::of(event.as_ref(), hidden),
+            redacted: recorded.is_redacted(),
             recorded,
             revokes,
         }
@@ -145,6 +147,8 @@ impl Entry {
     pub fn show(&self, view: View) -> Result<ShownEvent<'_>, Error> {
         let recorded = &self.recorded;
         let payload = match &recorded.payload {
+            // What is left of it is for the fold alone.
+            Some(_) if self.redacted => None,
             Some(payload) => Some(shown(serde_json::from_str(payload)?, view)),
             None => None,
         };

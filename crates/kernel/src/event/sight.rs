@@ -138,7 +138,8 @@ impl Vision {
             Event::TokenCreated(_)
             | Event::TokenRevoked(_)
             | Event::HookAdded(_)
-            | Event::HookRemoved(_) => Self::Operator,
+            | Event::HookRemoved(_)
+            | Event::EventRedacted(_) => Self::Operator,
             Event::EpochBegun(_) => Self::Everybody,
             Event::MessageSent(sent) => Self::Sent {
                 project: sent.project,

@@ -5,6 +5,7 @@ use comity_domain::{HookId, ProjectId};
 use super::event::{HookAdded, HookRemoved};
 use crate::log::{Apply, Place, Subject, SubjectKind, Tables};
 use crate::params;
+use crate::redaction::{MARK, Redacted, Spot, blank_option};
 use crate::store::{Rows, StoreError};
 
 const fn subject(id: HookId) -> Subject {
@@ -43,6 +44,22 @@ impl Apply for HookAdded {
             Rows::Exactly(1),
         )
     }
+
+    fn redacted(&self) -> Option<Redacted> {
+        let mark = |_: &Vec<String>| vec![MARK.to_owned()];
+        let remnant = Self {
+            url: blank_option(self.url.as_ref()),
+            command: self.command.as_ref().map(mark),
+            ..self.clone()
+        };
+        let url = self.url.as_deref().unwrap_or_default();
+        let command = self.command.as_ref();
+        let command = command.and_then(|command| serde_json::to_string(command).ok());
+        let redacted = Redacted::to(remnant)
+            .from(Spot::HookUrl, self.id, url)
+            .from(Spot::HookCommand, self.id, &command.unwrap_or_default());
+        Some(redacted)
+    }
 }
 
 impl Apply for HookRemoved {
@@ -61,5 +78,9 @@ impl Apply for HookRemoved {
             params![self.id, place.at],
             Rows::Exactly(1),
         )
+    }
+
+    fn redacted(&self) -> Option<Redacted> {
+        None
     }
 }

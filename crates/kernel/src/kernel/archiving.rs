@@ -5,7 +5,7 @@ use std::sync::{Arc, PoisonError};
 use comity_domain::Seq;
 
 use super::{Kernel, on_thread};
-use crate::archive::position::{Freed, Moved, NotWritten};
+use crate::archive::position::{Freed, MadeAnew, Moved, NotWritten};
 use crate::archive::{ArchiveId, Archivist, Export, Exported, Exporting};
 use crate::error::Error;
 use crate::ticket::Ticket;
@@ -66,6 +66,11 @@ impl Kernel {
             through,
             quarantined,
         })
+    }
+
+    /// Notes that an archive was made anew, begun when the log had come this far.
+    pub fn archive_made_anew(&self, archive: ArchiveId, clean_to: Seq) -> Ticket<()> {
+        self.upkeep(MadeAnew { archive, clean_to })
     }
 
     /// Notes that something of an archive left the quarantine.

@@ -1,9 +1,15 @@
 //! Verifies the chain: every link, every payload, no gap but at the start of an epoch (A13, I1).
+//!
+//! A payload that is not the one that was chained is good if a later event says that it was redacted
+//! and what is left of it (I8).
+
+use std::collections::BTreeMap;
 
 use comity_domain::Seq;
 
 use super::line::{Recorded, link, payload_hash};
 use crate::epoch::event::EpochBegun;
+use crate::redaction::event::EventRedacted;
 
 /// Follows the chain event by event.
 #[derive(Clone, Debug)]
@@ -11,6 +17,8 @@ pub struct Chain {
     seq: Seq,
     hash: [u8; 32],
     events: u64,
+    /// Payloads that are not those that were chained, by their hash, until a redaction says so.
+    open: BTreeMap<Seq, [u8; 32]>,
 }
 
 impl Chain {
@@ -20,6 +28,7 @@ impl Chain {
             seq: Seq::ZERO,
             hash: [0; 32],
             events: 0,
+            open: BTreeMap::new(),
         }
     }
 
@@ -29,6 +38,7 @@ impl Chain {
             seq: event.seq,
             hash: event.hash,
             events: 0,
+            open: BTreeMap::new(),
         }
     }
 
@@ -43,18 +53,18 @@ impl Chain {
         if !follows {
             return Err(format!("event {seq} follows event {}", self.seq));
         }
-        if let Some(payload) = &event.payload
-            && payload_hash(payload) != event.payload_sha256
-        {
-            return Err(format!(
-                "the payload of event {seq} is not the one recorded"
-            ));
-        }
+        let found = event.payload.as_deref().map(payload_hash);
+        let found = found.ok_or_else(|| format!("event {seq} has lost its payload"))?;
         let line = event
             .line()
             .map_err(|error| format!("event {seq} cannot be written as a line: {error}"))?;
         if link(&self.hash, &line) != event.hash {
             return Err(format!("the chain breaks at event {seq}"));
+        }
+        if found != event.payload_sha256 {
+            self.open.insert(seq, found);
+        } else if event.kind == EventRedacted::KIND {
+            self.redacted(event)?;
         }
         self.seq = seq;
         self.hash = event.hash;
@@ -62,8 +72,31 @@ impl Chain {
         Ok(())
     }
 
-    /// Checks that the chain ends where the head says.
+    /// Takes note of what is left of an event that was redacted.
+    fn redacted(&mut self, event: &Recorded) -> Result<(), String> {
+        let payload = event.payload.as_deref().unwrap_or_default();
+        let redacted: EventRedacted = serde_json::from_str(payload)
+            .map_err(|error| format!("event {} cannot be read: {error}", event.seq))?;
+        // A copy that was made before still has the whole payload; the log itself has not.
+        match self.open.remove(&redacted.id) {
+            Some(found) if found != payload_hash(&redacted.remnant) => {
+                Err(not_recorded(redacted.id))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Checks that every payload is the one that was chained, or what a redaction left of it.
+    pub fn is_whole(&self) -> Result<(), String> {
+        match self.open.first_key_value() {
+            Some((seq, _)) => Err(not_recorded(*seq)),
+            None => Ok(()),
+        }
+    }
+
+    /// Checks that the chain ends where the head says, and that its payloads are in order.
     pub fn ends_at(&self, seq: Seq, hash: &[u8; 32]) -> Result<(), String> {
+        self.is_whole()?;
         if self.seq != seq {
             return Err(format!("the head says {seq}, the log ends at {}", self.seq));
         }
@@ -82,4 +115,8 @@ impl Chain {
     pub const fn seq(&self) -> Seq {
         self.seq
     }
+}
+
+fn not_recorded(seq: Seq) -> String {
+    format!("the payload of event {seq} is not the one recorded")
 }

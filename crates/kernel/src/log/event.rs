@@ -18,6 +18,8 @@ use crate::epoch::event::EpochBegun;
 use crate::hook::event::{HookAdded, HookRemoved};
 use crate::mail::event::{MessageAcknowledged, MessageRead, MessageSent};
 use crate::project::event::{ProjectCreated, ProjectUpdated};
+use crate::redaction::Redacted;
+use crate::redaction::event::EventRedacted;
 use crate::reservation::event::{
     FilesReserved, LeaseExpired, LeaseForced, LeaseReleased, LeaseRenewed, LeaseRetired,
     LockAcquired, ReleaseAnswered, ReleaseRequested,
@@ -96,6 +98,8 @@ subjects! {
     Stream = "stream",
     /// A consumer of the log.
     Consumer = "consumer",
+    /// An event that was redacted.
+    Redaction = "redaction",
 }
 
 /// Where an event stands: what `apply` may know beside the payload.
@@ -159,6 +163,10 @@ pub trait Apply {
 
     /// Writes the tables: a function of the event and the tables alone.
     fn apply(&self, place: Place, tables: &mut Tables<'_>) -> Result<(), StoreError>;
+
+    /// Parts it from what somebody wrote; nothing where it holds only names, numbers and states
+    /// (I8).
+    fn redacted(&self) -> Option<Redacted>;
 }
 
 macro_rules! events {
@@ -299,6 +307,7 @@ events! {
     "consumer_registered", 1, ConsumerRegistered;
     "consumer_reset", 1, ConsumerReset;
     "consumer_expired", 1, ConsumerExpired;
+    "event_redacted", 1, EventRedacted;
 }
 
 /// Matches every event of runs and dispatches, for whoever treats them alike.

@@ -9,8 +9,9 @@ use super::event::{Event, Place, Tables};
 use super::line::{Envelope, Named, Recorded};
 use super::table;
 use crate::error::Error;
-use crate::store::search::Words;
-use crate::store::{CommitError, WriteEngine};
+use crate::redaction::words;
+use crate::store::search::{Indexing, Words};
+use crate::store::{CommitError, Session, WriteEngine};
 use crate::tx::Read;
 
 /// Appends events to a database that holds all before them, and applies them: one transaction.
@@ -98,9 +99,17 @@ pub(crate) fn append_and_apply(
             seq: recorded.seq,
             at: recorded.at,
         };
-        event.inner().apply(place, &mut Tables::new(target))?;
-        if let Some(words) = Words::said_in(&event, None) {
-            target.full_text().add(target, &words)?;
+        let apply =
+            |session: &mut dyn Session| event.inner().apply(place, &mut Tables::new(session));
+        let indexing = match &event {
+            Event::EventRedacted(redacted) => words::around(target, redacted, apply)?,
+            _ => {
+                apply(target)?;
+                Words::said_in(&event, None).map(Indexing::Added)
+            }
+        };
+        if let Some(indexing) = indexing {
+            indexing.write(target)?;
         }
     }
     Ok(target.settle()?)

@@ -76,13 +76,19 @@ pub struct Recorded {
     pub correlation: Option<String>,
     /// The SHA-256 of its payload.
     pub payload_sha256: [u8; 32],
-    /// Its payload; `None` once redacted.
+    /// Its payload; what is left of it once redacted.
     pub payload: Option<String>,
     /// The chain's hash here.
     pub hash: [u8; 32],
 }
 
 impl Recorded {
+    /// Tells whether the payload is not the one that was chained: something was taken out of it.
+    pub fn is_redacted(&self) -> bool {
+        let payload = self.payload.as_deref();
+        payload.is_none_or(|payload| payload_hash(payload) != self.payload_sha256)
+    }
+
     /// Renders the line that was chained.
     pub fn line(&self) -> serde_json::Result<String> {
         serde_json::to_string(&Envelope {

@@ -8,7 +8,7 @@ use crate::store::{StoreError, Value};
 use crate::tx::Read;
 
 /// Tables that `apply` writes, in name order, each with its columns in a fixed order.
-pub const PROJECTED: [(&str, &str); 31] = [
+pub const PROJECTED: [(&str, &str); 32] = [
     (
         "agent",
         "select id, project_id, name, name_folded, program, model, task, metadata, orchestrate,
@@ -113,6 +113,12 @@ pub const PROJECTED: [(&str, &str); 31] = [
         "recipient",
         "select message_id, agent_id, delivery, ack_required, read_at, acked_at, note
          from recipient order by message_id, agent_id",
+    ),
+    (
+        "redaction",
+        "select id, kind, subject_type, subject_id, reason, remnant, redacted_seq, redacted_at,
+            revision
+         from redaction order by id",
     ),
     (
         "release_request",

@@ -55,6 +55,17 @@ pub(crate) fn move_head(
     )
 }
 
+/// Reads one event.
+pub fn at(read: &mut impl Read, seq: Seq) -> Result<Option<Recorded>, StoreError> {
+    read.row(
+        "select seq, at, v, kind, project, actor, subject_type, subject_id, run, correlation,
+            payload_sha256, payload, hash
+         from event where seq = ?1",
+        params![seq],
+        recorded,
+    )
+}
+
 /// Reads up to `limit` events after `since`, in order.
 pub fn page(read: &mut impl Read, since: Seq, limit: i64) -> Result<Vec<Recorded>, StoreError> {
     read.rows(

@@ -2,10 +2,11 @@
 
 use comity_domain::{AgentId, MessageId, ProjectId};
 
-use super::event::{MessageAcknowledged, MessageRead, MessageSent, Recipient};
+use super::event::{Attached, MessageAcknowledged, MessageRead, MessageSent, Recipient};
 use super::table::box_of;
 use crate::log::{Apply, Place, Subject, SubjectKind, Tables};
 use crate::params;
+use crate::redaction::{Key, Redacted, Spot, blank, blank_option};
 use crate::store::{Rows, StoreError};
 
 const fn subject(id: MessageId) -> Subject {
@@ -64,6 +65,30 @@ impl Apply for MessageSent {
         }
         Ok(())
     }
+
+    fn redacted(&self) -> Option<Redacted> {
+        let attached = |one: &Attached| Attached {
+            name: blank(&one.name),
+            ..one.clone()
+        };
+        let remnant = Self {
+            subject: blank(&self.subject),
+            body: blank(&self.body),
+            topic: blank_option(self.topic.as_ref()),
+            attachments: self.attachments.iter().map(attached).collect(),
+            ..self.clone()
+        };
+        let topic = self.topic.as_deref().unwrap_or_default();
+        let redacted = Redacted::to(remnant)
+            .from(Spot::MessageSubject, self.id, &self.subject)
+            .from(Spot::MessageBody, self.id, &self.body)
+            .from(Spot::MessageTopic, self.id, topic);
+        let names = (0_i64..).zip(&self.attachments);
+        Some(names.fold(redacted, |redacted, (position, attached)| {
+            let key = Key::Numbers(self.id.get(), position);
+            redacted.from(Spot::AttachmentName, key, &attached.name)
+        }))
+    }
 }
 
 impl MessageSent {
@@ -119,6 +144,10 @@ impl Apply for MessageRead {
         )?;
         count_event(self.id, tables)
     }
+
+    fn redacted(&self) -> Option<Redacted> {
+        None
+    }
 }
 
 impl Apply for MessageAcknowledged {
@@ -138,6 +167,16 @@ impl Apply for MessageAcknowledged {
             Rows::Exactly(1),
         )?;
         count_event(self.id, tables)
+    }
+
+    fn redacted(&self) -> Option<Redacted> {
+        let remnant = Self {
+            note: blank_option(self.note.as_ref()),
+            ..self.clone()
+        };
+        let key = Key::Numbers(self.id.get(), box_of(self.by));
+        let note = self.note.as_deref().unwrap_or_default();
+        Some(Redacted::to(remnant).from(Spot::RecipientNote, key, note))
     }
 }
 

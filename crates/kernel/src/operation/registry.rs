@@ -36,6 +36,7 @@ use crate::mail::{
 };
 use crate::portfolio::{GetPortfolioStatus, LinkRuns, PortfolioOrder, UnlinkRuns};
 use crate::project::{EnsureProject, ListProjects, ProjectStatusQuery, UpdateProject};
+use crate::redaction::RedactEvent;
 use crate::reservation::{
     AnswerRelease, CheckFiles, ForceRelease, GetReservation, GuardCheck, ListReservations, Release,
     Renew, RequestRelease, ReserveFiles,
@@ -560,6 +561,10 @@ pub const OPERATIONS: &[Operation] = &[
         .http(&[route(Get, "/api/streams/{stream}", &["stream"])])
         .mcp(Tool::None(Lean))
         .cli(&["events stream"]),
+    command::<RedactEvent>(Ends)
+        .http(&[route(Post, "/api/events/{seq}/redact", &["seq"])])
+        .mcp(Tool::None(Person))
+        .cli(&["events redact"]),
     archivist::<AskStatus, ArchiveStatus>("archive_status", Reads, call_archive_status)
         .http(&[route(Get, "/api/archive", &[])])
         .mcp(Tool::None(Person))

@@ -2,9 +2,10 @@
 
 use comity_domain::ProjectId;
 
-use super::event::{ProjectCreated, ProjectUpdated};
+use super::event::{ProjectCreated, ProjectSettings, ProjectUpdated};
 use crate::log::{Apply, Place, Subject, SubjectKind, Tables};
 use crate::params;
+use crate::redaction::{Redacted, Spot, blank};
 use crate::store::{Rows, StoreError};
 
 const fn subject(id: ProjectId) -> Subject {
@@ -44,6 +45,15 @@ impl Apply for ProjectCreated {
             Rows::Exactly(1),
         )
     }
+
+    fn redacted(&self) -> Option<Redacted> {
+        let remnant = Self {
+            settings: self.settings.redacted(),
+            ..self.clone()
+        };
+        let name = &self.settings.name;
+        Some(Redacted::to(remnant).from(Spot::ProjectName, self.id, name))
+    }
 }
 
 impl Apply for ProjectUpdated {
@@ -72,5 +82,24 @@ impl Apply for ProjectUpdated {
             ],
             Rows::Exactly(1),
         )
+    }
+
+    fn redacted(&self) -> Option<Redacted> {
+        let remnant = Self {
+            settings: self.settings.redacted(),
+            ..self.clone()
+        };
+        let name = &self.settings.name;
+        Some(Redacted::to(remnant).from(Spot::ProjectName, self.id, name))
+    }
+}
+
+impl ProjectSettings {
+    /// Takes the name out.
+    fn redacted(&self) -> Self {
+        Self {
+            name: blank(&self.name),
+            ..self.clone()
+        }
     }
 }

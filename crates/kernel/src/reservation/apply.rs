@@ -9,6 +9,7 @@ use super::event::{
 use super::table::key_hash;
 use crate::log::{Apply, Place, Subject, SubjectKind, Tables};
 use crate::params;
+use crate::redaction::{Redacted, Spot, blank};
 use crate::store::{Rows, StoreError};
 
 const fn lease(id: ReservationId) -> Subject {
@@ -74,6 +75,17 @@ impl Apply for FilesReserved {
         }
         Ok(())
     }
+
+    fn redacted(&self) -> Option<Redacted> {
+        let remnant = Self {
+            reason: blank(&self.reason),
+            ..self.clone()
+        };
+        let all = self.reservations.iter();
+        Some(all.fold(Redacted::to(remnant), |redacted, granted| {
+            redacted.from(Spot::LeaseReason, granted.id, &self.reason)
+        }))
+    }
 }
 
 impl Apply for LockAcquired {
@@ -111,6 +123,14 @@ impl Apply for LockAcquired {
             Rows::Exactly(1),
         )
     }
+
+    fn redacted(&self) -> Option<Redacted> {
+        let remnant = Self {
+            reason: blank(&self.reason),
+            ..self.clone()
+        };
+        Some(Redacted::to(remnant).from(Spot::LeaseReason, self.id, &self.reason))
+    }
 }
 
 impl Apply for LeaseRenewed {
@@ -128,6 +148,10 @@ impl Apply for LeaseRenewed {
             params![self.id, self.expires],
             Rows::Exactly(1),
         )
+    }
+
+    fn redacted(&self) -> Option<Redacted> {
+        None
     }
 }
 
@@ -147,7 +171,7 @@ fn end(
 }
 
 macro_rules! ends {
-    ($($event:ident, $how:ident, $ended:tt;)+) => {$(
+    ($($event:ident, $how:ident, $ended:tt, $parted:expr;)+) => {$(
         impl Apply for $event {
             fn subject(&self) -> Subject {
                 lease(self.$ended.id)
@@ -160,15 +184,26 @@ macro_rules! ends {
             fn apply(&self, place: Place, tables: &mut Tables<'_>) -> Result<(), StoreError> {
                 end(&self.$ended, LeaseEnd::$how, place, tables)
             }
+
+            fn redacted(&self) -> Option<Redacted> {
+                ($parted)(self)
+            }
         }
     )+};
 }
 
 ends! {
-    LeaseReleased, Released, 0;
-    LeaseForced, Forced, ended;
-    LeaseRetired, Retired, 0;
-    LeaseExpired, Expired, 0;
+    LeaseReleased, Released, 0, |_: &LeaseReleased| None;
+    LeaseForced, Forced, ended, forced_without_reason;
+    LeaseRetired, Retired, 0, |_: &LeaseRetired| None;
+    LeaseExpired, Expired, 0, |_: &LeaseExpired| None;
+}
+
+fn forced_without_reason(forced: &LeaseForced) -> Option<Redacted> {
+    Some(Redacted::to(LeaseForced {
+        reason: blank(&forced.reason),
+        ..forced.clone()
+    }))
 }
 
 impl Apply for ReleaseRequested {
@@ -197,6 +232,14 @@ impl Apply for ReleaseRequested {
             Rows::Exactly(1),
         )
     }
+
+    fn redacted(&self) -> Option<Redacted> {
+        let remnant = Self {
+            reason: blank(&self.reason),
+            ..self.clone()
+        };
+        Some(Redacted::to(remnant).from(Spot::ReleaseReason, self.id, &self.reason))
+    }
 }
 
 impl Apply for ReleaseAnswered {
@@ -216,5 +259,9 @@ impl Apply for ReleaseAnswered {
             params![self.id, self.answer.as_str(), self.eta_ms, place.at],
             Rows::Exactly(1),
         )
+    }
+
+    fn redacted(&self) -> Option<Redacted> {
+        None
     }
 }

@@ -1,6 +1,7 @@
 //! Runs: from event to rows.
 
 use comity_domain::{Chain, ProjectId, RunId, RunState};
+use serde_json::{Map, Value};
 
 use super::event::{
     ArtifactAdded, ArtifactWithdrawn, GateOverridden, GateRefused, Moved, PhaseApproved,
@@ -11,6 +12,7 @@ use super::event::{
 use crate::dispatch::apply::{dequeue_run, enqueue_run};
 use crate::log::{Apply, Place, Subject, SubjectKind, Tables};
 use crate::params;
+use crate::redaction::{Key, Redacted, Spot, blank, blank_map, blank_option};
 use crate::store::{Rows, StoreError};
 
 const fn run(id: RunId) -> Subject {
@@ -50,6 +52,20 @@ fn json(value: &impl serde::Serialize) -> Result<String, StoreError> {
     serde_json::to_string(value).map_err(|_| StoreError::Shape("a value that can be written down"))
 }
 
+/// Says where a run's goal and metadata went.
+fn of_run_words(
+    redacted: Redacted,
+    id: RunId,
+    goal: &str,
+    metadata: &Map<String, Value>,
+) -> Redacted {
+    let redacted = redacted.from(Spot::RunGoal, id, goal);
+    match json(metadata) {
+        Ok(metadata) if metadata != "{}" => redacted.from(Spot::RunMetadata, id, &metadata),
+        _ => redacted,
+    }
+}
+
 impl Apply for RunCreated {
     of_run!(id, project);
 
@@ -81,6 +97,20 @@ impl Apply for RunCreated {
             ],
             Rows::Exactly(1),
         )
+    }
+
+    fn redacted(&self) -> Option<Redacted> {
+        let remnant = Self {
+            goal: blank(&self.goal),
+            metadata: blank_map(&self.metadata),
+            ..self.clone()
+        };
+        Some(of_run_words(
+            Redacted::to(remnant),
+            self.id,
+            &self.goal,
+            &self.metadata,
+        ))
     }
 }
 
@@ -118,6 +148,13 @@ impl Apply for RunAdvanced {
     fn apply(&self, place: Place, tables: &mut Tables<'_>) -> Result<(), StoreError> {
         advance(&self.moved, place, tables)
     }
+
+    fn redacted(&self) -> Option<Redacted> {
+        Some(Redacted::to(Self {
+            note: blank_option(self.note.as_ref()),
+            ..self.clone()
+        }))
+    }
 }
 
 impl Apply for GateOverridden {
@@ -126,6 +163,13 @@ impl Apply for GateOverridden {
     fn apply(&self, place: Place, tables: &mut Tables<'_>) -> Result<(), StoreError> {
         advance(&self.moved, place, tables)
     }
+
+    fn redacted(&self) -> Option<Redacted> {
+        Some(Redacted::to(Self {
+            reason: blank(&self.reason),
+            ..self.clone()
+        }))
+    }
 }
 
 impl Apply for GateRefused {
@@ -133,6 +177,10 @@ impl Apply for GateRefused {
 
     fn apply(&self, _place: Place, tables: &mut Tables<'_>) -> Result<(), StoreError> {
         count(tables, self.id)
+    }
+
+    fn redacted(&self) -> Option<Redacted> {
+        None
     }
 }
 
@@ -146,6 +194,15 @@ impl Apply for PhaseSkipped {
             Rows::Exactly(1),
         )?;
         count(tables, self.id)
+    }
+
+    fn redacted(&self) -> Option<Redacted> {
+        let remnant = Self {
+            reason: blank(&self.reason),
+            ..self.clone()
+        };
+        let key = Key::Named(self.id.get(), self.phase.to_string());
+        Some(Redacted::to(remnant).from(Spot::SkipReason, key, &self.reason))
     }
 }
 
@@ -191,6 +248,13 @@ impl Apply for RunRolledBack {
         }
         enqueue_run(tables, self.id)
     }
+
+    fn redacted(&self) -> Option<Redacted> {
+        Some(Redacted::to(Self {
+            reason: blank(&self.reason),
+            ..self.clone()
+        }))
+    }
 }
 
 /// Changes the state of a run that is in one of two states.
@@ -213,11 +277,25 @@ fn steer(
     }
 }
 
+impl Steered {
+    /// Takes the reason out.
+    fn redacted(&self) -> Self {
+        Self {
+            reason: blank_option(self.reason.as_ref()),
+            ..self.clone()
+        }
+    }
+}
+
 impl Apply for RunPaused {
     of_run!(0.id, 0.project);
 
     fn apply(&self, place: Place, tables: &mut Tables<'_>) -> Result<(), StoreError> {
         steer(&self.0, RunState::Paused, place, tables)
+    }
+
+    fn redacted(&self) -> Option<Redacted> {
+        Some(Redacted::to(Self(self.0.redacted())))
     }
 }
 
@@ -227,6 +305,10 @@ impl Apply for RunResumed {
     fn apply(&self, place: Place, tables: &mut Tables<'_>) -> Result<(), StoreError> {
         steer(&self.0, RunState::Active, place, tables)
     }
+
+    fn redacted(&self) -> Option<Redacted> {
+        Some(Redacted::to(Self(self.0.redacted())))
+    }
 }
 
 impl Apply for RunCancelled {
@@ -235,6 +317,10 @@ impl Apply for RunCancelled {
     fn apply(&self, place: Place, tables: &mut Tables<'_>) -> Result<(), StoreError> {
         steer(&self.0, RunState::Cancelled, place, tables)
     }
+
+    fn redacted(&self) -> Option<Redacted> {
+        Some(Redacted::to(Self(self.0.redacted())))
+    }
 }
 
 impl Apply for RunFailed {
@@ -242,6 +328,10 @@ impl Apply for RunFailed {
 
     fn apply(&self, place: Place, tables: &mut Tables<'_>) -> Result<(), StoreError> {
         steer(&self.0, RunState::Failed, place, tables)
+    }
+
+    fn redacted(&self) -> Option<Redacted> {
+        Some(Redacted::to(Self(self.0.redacted())))
     }
 }
 
@@ -262,6 +352,20 @@ impl Apply for RunUpdated {
             ],
             Rows::Exactly(1),
         )
+    }
+
+    fn redacted(&self) -> Option<Redacted> {
+        let remnant = Self {
+            goal: blank(&self.goal),
+            metadata: blank_map(&self.metadata),
+            ..self.clone()
+        };
+        Some(of_run_words(
+            Redacted::to(remnant),
+            self.id,
+            &self.goal,
+            &self.metadata,
+        ))
     }
 }
 
@@ -288,6 +392,20 @@ impl Apply for ArtifactAdded {
         )?;
         count(tables, self.run)
     }
+
+    fn redacted(&self) -> Option<Redacted> {
+        let remnant = Self {
+            path: blank_option(self.path.as_ref()),
+            url: blank_option(self.url.as_ref()),
+            ..self.clone()
+        };
+        let path = self.path.as_deref().unwrap_or_default();
+        let url = self.url.as_deref().unwrap_or_default();
+        let redacted = Redacted::to(remnant)
+            .from(Spot::ArtifactPath, self.id, path)
+            .from(Spot::ArtifactUrl, self.id, url);
+        Some(redacted)
+    }
 }
 
 impl Apply for ArtifactWithdrawn {
@@ -300,6 +418,13 @@ impl Apply for ArtifactWithdrawn {
             Rows::Exactly(1),
         )?;
         count(tables, self.run)
+    }
+
+    fn redacted(&self) -> Option<Redacted> {
+        Some(Redacted::to(Self {
+            reason: blank_option(self.reason.as_ref()),
+            ..self.clone()
+        }))
     }
 }
 
@@ -316,6 +441,10 @@ impl Apply for RunAgentAdded {
         )?;
         count(tables, self.run)
     }
+
+    fn redacted(&self) -> Option<Redacted> {
+        None
+    }
 }
 
 impl Apply for RunAgentFinished {
@@ -329,6 +458,10 @@ impl Apply for RunAgentFinished {
             Rows::Exactly(1),
         )?;
         count(tables, self.run)
+    }
+
+    fn redacted(&self) -> Option<Redacted> {
+        None
     }
 }
 
@@ -354,6 +487,14 @@ impl Apply for VerdictRecorded {
         )?;
         count(tables, self.run)
     }
+
+    fn redacted(&self) -> Option<Redacted> {
+        let remnant = Self {
+            summary: blank(&self.summary),
+            ..self.clone()
+        };
+        Some(Redacted::to(remnant).from(Spot::VerdictSummary, self.id, &self.summary))
+    }
 }
 
 impl Apply for PhaseApproved {
@@ -376,6 +517,15 @@ impl Apply for PhaseApproved {
         )?;
         count(tables, self.run)
     }
+
+    fn redacted(&self) -> Option<Redacted> {
+        let remnant = Self {
+            note: blank_option(self.note.as_ref()),
+            ..self.clone()
+        };
+        let note = self.note.as_deref().unwrap_or_default();
+        Some(Redacted::to(remnant).from(Spot::ApprovalNote, self.id, note))
+    }
 }
 
 impl Apply for RunsLinked {
@@ -389,6 +539,10 @@ impl Apply for RunsLinked {
         )?;
         count(tables, self.downstream)
     }
+
+    fn redacted(&self) -> Option<Redacted> {
+        None
+    }
 }
 
 impl Apply for RunsUnlinked {
@@ -401,5 +555,9 @@ impl Apply for RunsUnlinked {
             Rows::Exactly(1),
         )?;
         count(tables, self.0.downstream)
+    }
+
+    fn redacted(&self) -> Option<Redacted> {
+        None
     }
 }

@@ -5,6 +5,7 @@ use comity_domain::{ProjectId, SentinelId};
 use super::event::{SentinelClaimed, SentinelReset};
 use crate::log::{Apply, Place, Subject, SubjectKind, Tables};
 use crate::params;
+use crate::redaction::Redacted;
 use crate::store::{Rows, StoreError};
 
 const fn subject(id: SentinelId) -> Subject {
@@ -43,6 +44,10 @@ impl Apply for SentinelClaimed {
             Rows::Exactly(1),
         )
     }
+
+    fn redacted(&self) -> Option<Redacted> {
+        None
+    }
 }
 
 impl Apply for SentinelReset {
@@ -62,5 +67,9 @@ impl Apply for SentinelReset {
             params![self.id],
             Rows::Exactly(1),
         )
+    }
+
+    fn redacted(&self) -> Option<Redacted> {
+        None
     }
 }

@@ -55,6 +55,12 @@ pub trait Session {
         Ok(())
     }
 
+    /// Makes this transaction leave no trace in the files of what it overwrites and deletes, as far
+    /// as the engine can.
+    fn shred(&mut self) -> Result<(), StoreError> {
+        Ok(())
+    }
+
     /// Returns how this engine indexes and finds words.
     fn full_text(&self) -> &'static dyn FullText;
 

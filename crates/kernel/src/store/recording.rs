@@ -119,6 +119,10 @@ impl Session for Recording {
         self.engine.each(sql, params, visit)
     }
 
+    fn shred(&mut self) -> Result<(), StoreError> {
+        self.engine.shred()
+    }
+
     fn full_text(&self) -> &'static dyn super::search::FullText {
         self.engine.full_text()
     }

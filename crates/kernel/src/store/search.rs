@@ -120,6 +120,34 @@ impl Words {
     }
 }
 
+/// What is to be done about words.
+#[derive(Clone, Debug)]
+pub enum Indexing {
+    /// They are new.
+    Added(Words),
+    /// Others stand in their place.
+    Replaced {
+        /// Those that are in the index.
+        old: Words,
+        /// Those that should be.
+        new: Words,
+    },
+}
+
+impl Indexing {
+    /// Brings the index up to date.
+    pub(crate) fn write(&self, session: &mut dyn Session) -> Result<(), StoreError> {
+        let text = session.full_text();
+        match self {
+            Self::Added(words) => text.add(session, words),
+            Self::Replaced { old, new } => {
+                text.remove(session, old)?;
+                text.add(session, new)
+            }
+        }
+    }
+}
+
 /// An engine's statements that find numbers of messages.
 ///
 /// Parameters of each: the query in the engine's notation, project, party, sender, thread, from
@@ -166,6 +194,9 @@ pub trait FullText: Sync {
 
     /// Indexes the words of a text.
     fn add(&self, session: &mut dyn Session, words: &Words) -> Result<(), StoreError>;
+
+    /// Takes the words of a message out of the index; they must be those that are in it.
+    fn remove(&self, session: &mut dyn Session, words: &Words) -> Result<(), StoreError>;
 }
 
 /// Hashes one word at one place of a text, so that the hashes of an index can be summed up.

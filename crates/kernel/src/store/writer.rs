@@ -15,7 +15,7 @@ use tokio::sync::watch;
 
 use super::job::{Job, Kept};
 use super::queue::{Next, Queue};
-use super::search::Words;
+use super::search::Indexing;
 use super::{CommitError, Head, StoreError, WriteEngine};
 use crate::ambient::{Ambient, Now, Reading};
 use crate::error::{Error, Impossible, with_causes};
@@ -80,7 +80,7 @@ struct Running {
     begun: Seq,
     dirty: bool,
     /// What the commands said. FTS5 flushes at every savepoint, so it is indexed after the last.
-    words: Vec<Words>,
+    words: Vec<Indexing>,
 }
 
 impl Writer {
@@ -360,11 +360,10 @@ impl Writer {
         Ok(())
     }
 
-    fn index(&mut self, words: &[Words]) -> Result<(), StoreError> {
-        let text = self.engine.full_text();
+    fn index(&mut self, words: &[Indexing]) -> Result<(), StoreError> {
         words
             .iter()
-            .try_for_each(|words| text.add(&mut *self.engine, words))
+            .try_for_each(|words| words.write(&mut *self.engine))
     }
 
     fn answer(&self, jobs: Vec<Box<dyn Job>>) {

@@ -5,6 +5,7 @@ use comity_domain::ProjectId;
 use super::event::CustomAppended;
 use crate::log::{Apply, Place, Subject, SubjectKind, Tables};
 use crate::params;
+use crate::redaction::{Redacted, blank_map};
 use crate::store::{Rows, StoreError};
 
 impl Apply for CustomAppended {
@@ -40,5 +41,12 @@ impl Apply for CustomAppended {
             params![self.id, self.version, place.seq],
             Rows::Exactly(1),
         )
+    }
+
+    fn redacted(&self) -> Option<Redacted> {
+        Some(Redacted::to(Self {
+            data: blank_map(&self.data),
+            ..self.clone()
+        }))
     }
 }

@@ -6,6 +6,7 @@ use comity_domain::{ProjectId, TokenId};
 use super::event::{TokenCreated, TokenRevoked};
 use crate::log::{Apply, Place, Subject, SubjectKind, Tables};
 use crate::params;
+use crate::redaction::Redacted;
 use crate::store::{Rows, StoreError};
 
 const fn subject(id: TokenId) -> Subject {
@@ -41,6 +42,10 @@ impl Apply for TokenCreated {
             Rows::Exactly(1),
         )
     }
+
+    fn redacted(&self) -> Option<Redacted> {
+        None
+    }
 }
 
 impl Apply for TokenRevoked {
@@ -59,5 +64,9 @@ impl Apply for TokenRevoked {
             params![self.id, place.at],
             Rows::Exactly(1),
         )
+    }
+
+    fn redacted(&self) -> Option<Redacted> {
+        None
     }
 }

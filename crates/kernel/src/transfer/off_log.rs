@@ -21,8 +21,9 @@ const TABLES: [(&str, &str); 8] = [
          values (?1, ?2, ?3, ?4, ?5, ?6, ?7) on conflict (credential, operation, key) do nothing",
     ),
     (
-        "select id, through, moved_at from archive",
-        "insert into archive (id, through, moved_at) values (?1, ?2, ?3) on conflict (id) do nothing",
+        "select id, through, moved_at, clean_to from archive",
+        "insert into archive (id, through, moved_at, clean_to) values (?1, ?2, ?3, ?4)
+         on conflict (id) do nothing",
     ),
     (
         "select hook_id, through, secret, moved_at from hook_cursor",

@@ -4,6 +4,7 @@ mod broken;
 mod dispatches;
 mod epoch;
 mod export;
+mod redactions;
 mod runs;
 
 use std::path::PathBuf;
@@ -63,6 +64,17 @@ impl Kept {
             .unwrap();
         assert!(output.status.success(), "{arguments:?}: {output:?}");
         String::from_utf8(output.stdout).unwrap()
+    }
+
+    /// The same where it may be no text.
+    fn git_bytes(&self, arguments: &[&str]) -> Vec<u8> {
+        let mut git = Command::new("git");
+        let output = git
+            .arg("--git-dir")
+            .arg(&self.repository)
+            .args(arguments)
+            .output();
+        output.unwrap().stdout
     }
 
     /// How many commits introduce or change a path.

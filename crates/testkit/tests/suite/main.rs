@@ -26,6 +26,7 @@ mod model;
 mod presence;
 mod processes;
 mod projects;
+mod redactions;
 mod reservations;
 mod runs;
 mod schema;

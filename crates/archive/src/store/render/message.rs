@@ -54,7 +54,9 @@ pub(super) fn files(
     };
     let path = place::message(project, sent.id, recorded.at, &sent.subject);
     let content = text(letter.render());
-    let blobs = sent.attachments.iter();
+    // What a redacted message carried is gone with its words.
+    let carries = !recorded.is_redacted();
+    let blobs = sent.attachments.iter().filter(|_| carries);
     let blobs = blobs.map(|one| (place::attachment(&one.sha256), Content::Blob(one.sha256)));
     [(path, content)].into_iter().chain(blobs).collect()
 }

@@ -117,6 +117,14 @@ impl FullText for TsVector {
         };
         session.write(sql, params![words.id, &vector(words)], Rows::Exactly(1))
     }
+
+    fn remove(&self, session: &mut dyn Session, words: &Words) -> Result<(), StoreError> {
+        let sql = match words.of {
+            Kind::Message => "delete from message_text where message_id = ?1",
+            Kind::Discovery => "delete from discovery_text where discovery_id = ?1",
+        };
+        session.write(sql, params![words.id], Rows::Exactly(1))
+    }
 }
 
 /// Writes a term: tokens hold letters and digits only, so nothing in the quotes needs escaping.

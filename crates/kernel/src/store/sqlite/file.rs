@@ -8,6 +8,7 @@ use comity_domain::limits::STATEMENT_CACHE_MAX;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags, OptionalExtension, ffi};
 
+use super::write::Shred;
 use super::{SqliteReader, SqliteWriter, classify};
 use crate::error::Error;
 use crate::store::StoreError;
@@ -66,6 +67,7 @@ impl SqliteFile {
             conn,
             file: Some(self.clone()),
             unmerged: false,
+            shred: Shred::No,
         })
     }
 

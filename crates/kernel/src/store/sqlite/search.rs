@@ -114,6 +114,24 @@ impl FullText for Fts5 {
             Rows::Exactly(1),
         )
     }
+
+    fn remove(&self, session: &mut dyn Session, words: &Words) -> Result<(), StoreError> {
+        let sql = match words.of {
+            Kind::Message => {
+                "insert into message_text (message_text, rowid, subject, body)
+                 values ('delete', ?1, ?2, ?3)"
+            }
+            Kind::Discovery => {
+                "insert into discovery_text (discovery_text, rowid, subject, body)
+                 values ('delete', ?1, ?2, ?3)"
+            }
+        };
+        session.write(
+            sql,
+            params![words.id, &line(&words.subject), &line(&words.body)],
+            Rows::Any,
+        )
+    }
 }
 
 /// Writes a term: tokens hold letters and digits only, so nothing in the quotes needs escaping.

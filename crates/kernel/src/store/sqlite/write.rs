@@ -18,6 +18,20 @@ pub(crate) struct SqliteWriter {
     pub(super) file: Option<SqliteFile>,
     /// Whether this connection wrote to the write-ahead log since it was last merged.
     pub(super) unmerged: bool,
+    /// What the next commit overwrites must not stay in the files.
+    pub(super) shred: Shred,
+}
+
+/// How far the files are rid of what was overwritten.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Shred {
+    /// Nothing is to be done.
+    #[default]
+    No,
+    /// The running transaction overwrites it with zeros.
+    Now,
+    /// It is in the write-ahead log still.
+    InLog,
 }
 
 impl SqliteWriter {
@@ -29,11 +43,34 @@ impl SqliteWriter {
             conn,
             file: None,
             unmerged: false,
+            shred: Shred::No,
         })
     }
 
     pub(crate) fn connection(&self) -> &Connection {
         &self.conn
+    }
+
+    /// Goes back to overwriting quickly.
+    fn end_shredding(&mut self, next: Shred) {
+        if self.shred != Shred::Now {
+            return;
+        }
+        self.shred = next;
+        let off = self
+            .conn
+            .pragma_update_and_check(None, "secure_delete", false, |_| Ok(()));
+        if let Err(error) = off {
+            tracing::warn!(error = %error, "the database goes on overwriting with zeros");
+        }
+    }
+
+    /// Empties the write-ahead log, unless somebody still reads it.
+    fn truncate(&mut self) -> Result<(), StoreError> {
+        if checkpoint(&self.conn, "pragma wal_checkpoint(truncate)")? {
+            self.shred = Shred::No;
+        }
+        Ok(())
     }
 
     fn run(&self, sql: &'static str) -> Result<(), StoreError> {
@@ -50,6 +87,13 @@ impl Session for SqliteWriter {
         visit: Visit<'_>,
     ) -> Result<(), StoreError> {
         each(&self.conn, sql, params, visit)
+    }
+
+    fn shred(&mut self) -> Result<(), StoreError> {
+        self.shred = Shred::Now;
+        self.conn
+            .pragma_update_and_check(None, "secure_delete", true, |_| Ok(()))
+            .map_err(classify)
     }
 
     fn full_text(&self) -> &'static dyn FullText {
@@ -107,6 +151,7 @@ impl WriteEngine for SqliteWriter {
     fn commit(&mut self, _head: Seq) -> Result<(), CommitError> {
         let Err(error) = self.run("commit") else {
             self.unmerged = true;
+            self.end_shredding(Shred::InLog);
             return Ok(());
         };
         self.rollback();
@@ -118,6 +163,7 @@ impl WriteEngine for SqliteWriter {
     }
 
     fn rollback(&mut self) {
+        self.end_shredding(Shred::No);
         if self.in_transaction()
             && let Err(error) = self.run("rollback")
         {
@@ -127,25 +173,29 @@ impl WriteEngine for SqliteWriter {
 
     fn after_commit(&mut self) -> Result<(), StoreError> {
         let wal_bytes = self.file.as_ref().map_or(0, SqliteFile::wal_bytes);
-        if wal_bytes < WAL_BYTES_MAX {
+        if wal_bytes < WAL_BYTES_MAX && self.shred != Shred::InLog {
             return Ok(());
         }
-        checkpoint(&self.conn, "pragma wal_checkpoint(truncate)")
+        self.truncate()
     }
 
     fn idle(&mut self) -> Result<(), StoreError> {
+        if self.shred == Shred::InLog {
+            return self.truncate();
+        }
         if std::mem::take(&mut self.unmerged) && self.file.is_some() {
-            return checkpoint(&self.conn, "pragma wal_checkpoint(passive)");
+            return checkpoint(&self.conn, "pragma wal_checkpoint(passive)").map(drop);
         }
         Ok(())
     }
 }
 
 /// Checkpoints without waiting for anybody; what a reader still needs stays for the next time.
-fn checkpoint(conn: &Connection, sql: &'static str) -> Result<(), StoreError> {
-    let run = || -> rusqlite::Result<()> {
+/// Tells whether all was merged.
+fn checkpoint(conn: &Connection, sql: &'static str) -> Result<bool, StoreError> {
+    let run = || -> rusqlite::Result<bool> {
         conn.busy_timeout(Duration::ZERO)?;
-        let done = conn.query_row(sql, [], |_| Ok(()));
+        let done = conn.query_row(sql, [], |row| Ok(row.get::<_, i64>(0)? == 0));
         conn.busy_timeout(Duration::from_secs(5))?;
         done
     };

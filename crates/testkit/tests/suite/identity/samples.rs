@@ -166,6 +166,7 @@ fn lease_sample(operation: &Operation, subject: &Subject) -> Value {
         "release_lock" => about(json!({ "name": "canary port" })),
         "list_locks" => about(json!({ "limit": 5, "after": "0" })),
         "claim_sentinel" => about(json!({ "name": "new", "scope": "eu", "every": "1h" })),
+        "redact" => json!({ "seq": 1, "reason": "a secret" }),
         "reset_sentinel" => about(json!({ "name": "canary watch", "scope": "eu" })),
         _ => work_sample(operation, subject),
     }
@@ -284,7 +285,7 @@ pub(crate) fn wrong_for(operation: &Operation, field: &str) -> Vec<Value> {
         (_, "expected_revision" | "fence") => {
             vec![json!("1"), json!(1.5), json!(true), json!(1e30)]
         }
-        (_, "id" | "thread" | "reply_to") => {
+        (_, "id" | "thread" | "reply_to" | "seq") => {
             vec![json!(0), json!(-1), json!("1"), json!(1.5), json!(1e30)]
         }
         (

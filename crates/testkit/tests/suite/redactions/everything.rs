@@ -1,0 +1,156 @@
+//! Every event that holds words, in every order.
+
+use comity_kernel::Actor;
+use comity_kernel::log::{Event, Recorded};
+use comity_kernel::transfer::replay_log;
+use comity_testkit::kit::{drop_schema, options_for};
+use comity_testkit::{Engine, Kit, both_engines, golden};
+
+use super::{AllText, SECRET, log_of, redact};
+use crate::redactions::kept::secrets;
+
+fn read(recorded: &Recorded) -> Event {
+    let payload = recorded.payload.as_deref().unwrap();
+    let event = Event::read(&recorded.kind, recorded.v, payload);
+    event.unwrap().unwrap()
+}
+
+/// Tells whether there is something to take out.
+fn holds_words(recorded: &Recorded) -> bool {
+    let event = read(recorded);
+    let redacted = event.inner().redacted();
+    redacted.is_some_and(|redacted| redacted.remnant != event)
+}
+
+/// Shuffles, the same way for the same seed.
+fn shuffle<T>(items: &mut [T], mut seed: u64) {
+    for end in (1..items.len()).rev() {
+        seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        let at = usize::try_from(seed >> 33).unwrap() % (end + 1);
+        items.swap(end, at);
+    }
+}
+
+both_engines! {
+    // I8: redacted at random places, in any order, the log folds to the same as the original log and
+    // the redactions; the chain holds; and so it moves
+    fn a_redacted_log_folds_to_what_the_original_does(engine) {
+        let other = match engine {
+            Engine::Sqlite => Engine::Postgres,
+            Engine::Postgres => Engine::Sqlite,
+        };
+        for (seed, part) in [(1, 3), (2, 1)] {
+            let mut kit = Kit::new(engine);
+            golden::scenario(&kit);
+            secrets(&kit);
+            let mut originals = log_of(&kit);
+            let mut places: Vec<i64> = originals.iter()
+                .filter(|event| !event.is_redacted() && event.kind != "event_redacted" && holds_words(event))
+                .map(|event| event.seq.get()).collect();
+            shuffle(&mut places, seed);
+            places.truncate(places.len() / part);
+            assert!(places.len() > 40, "{}", places.len());
+            for seq in &places {
+                kit.run(redact(*seq)).unwrap();
+            }
+            let findings = kit.doctor();
+            assert!(findings.ok, "{findings:#?}");
+            let now = log_of(&kit);
+            assert_eq!(now.iter().filter(|event| event.is_redacted()).count(), places.len() + 1);
+            // The log as a copy from before has it, then the redactions.
+            let begun = originals.len();
+            originals.extend_from_slice(&now[begun..]);
+            let folded = Kit::from_log(engine, &originals);
+            assert_eq!(folded.doctor().state_hash, findings.state_hash);
+            let there = log_of(&folded);
+            assert!(there.iter().zip(&now).all(|(one, two)| one.payload == two.payload));
+            kit.stop();
+            let directory = tempfile::tempdir().unwrap();
+            let (target, schema) = options_for(other, directory.path());
+            let moved = replay_log(kit.options(), &target, |_, _| {}).unwrap();
+            assert_eq!(moved.state_hash, findings.state_hash);
+            if let Some(schema) = schema {
+                drop_schema(&schema);
+            }
+        }
+    }
+
+    // I8: whatever operation took the words, they are nowhere once every event that has them is redacted
+    fn nothing_is_left_of_any_words(engine) {
+        let kit = Kit::new(engine);
+        secrets(&kit);
+        let held: Vec<_> = log_of(&kit).into_iter()
+            .filter(|event| event.payload.as_deref().unwrap().contains(SECRET)).collect();
+        let mut kinds: Vec<_> = held.iter().map(|event| event.kind.clone()).collect();
+        kinds.sort();
+        kinds.dedup();
+        // A vector is no text.
+        let with_text = TAKES_WORDS.iter().filter(|kind| **kind != "discovery_embedded");
+        for kind in with_text.chain(&["custom.said"]) {
+            assert!(kinds.iter().any(|found| found == kind), "no {kind} with words among {kinds:?}");
+        }
+        for event in &held {
+            kit.call(Actor::OPERATOR, "redact", &serde_json::json!({ "seq": event.seq, "reason": "a leak" }))
+                .unwrap_or_else(|error| panic!("{}: {error}", event.kind));
+        }
+        let text = kit.ask(AllText).unwrap().answer;
+        let left = text.lines().find(|line| line.contains(SECRET));
+        assert_eq!(left, None);
+        assert_eq!(kit.shell("select count(*) from discovery_vector").unwrap(), "0");
+    }
+}
+
+/// Kinds of events that hold what somebody wrote; a kind that may be redacted and is not here, or
+/// the other way round, fails the test below.
+const TAKES_WORDS: &[&str] = &[
+    "project_created",
+    "project_updated",
+    "agent_registered",
+    "agent_updated",
+    "agent_retired",
+    "message_sent",
+    "message_acknowledged",
+    "contact_requested",
+    "files_reserved",
+    "lock_acquired",
+    "lease_forced",
+    "release_requested",
+    "run_created",
+    "run_advanced",
+    "gate_overridden",
+    "phase_skipped",
+    "run_rolled_back",
+    "run_paused",
+    "run_resumed",
+    "run_cancelled",
+    "run_failed",
+    "run_updated",
+    "artifact_added",
+    "artifact_withdrawn",
+    "verdict_recorded",
+    "phase_approved",
+    "dispatch_created",
+    "dispatch_reported",
+    "dispatch_returned",
+    "dispatch_finished",
+    "dispatch_cancelled",
+    "discovery_submitted",
+    "discovery_embedded",
+    "discovery_promoted",
+    "discovery_dismissed",
+    "feedback_given",
+    "hook_added",
+];
+
+#[test]
+fn the_kinds_with_words_are_those_that_can_be_redacted() {
+    let kit = Kit::new(Engine::Sqlite);
+    golden::scenario(&kit);
+    secrets(&kit);
+    for recorded in log_of(&kit) {
+        let can = read(&recorded).inner().redacted().is_some();
+        let kind = recorded.kind.as_str();
+        let listed = TAKES_WORDS.contains(&kind) || kind.starts_with("custom.");
+        assert_eq!(can, listed, "{}", recorded.kind);
+    }
+}

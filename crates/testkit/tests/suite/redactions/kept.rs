@@ -1,0 +1,280 @@
+//! A workspace in which everybody gives everything away.
+
+use comity_kernel::Actor;
+use comity_testkit::Kit;
+use serde_json::{Value, json};
+
+use super::SECRET;
+
+/// Puts the secret into every field that takes words.
+pub(super) fn secrets(kit: &Kit) {
+    let call = |who: &Actor, name: &str, request: Value| {
+        let answer = kit.call(who.clone(), name, &request);
+        answer.unwrap_or_else(|error| panic!("{name} {request}: {error}"))
+    };
+    let operator = &Actor::OPERATOR;
+    call(
+        operator,
+        "ensure_project",
+        json!({ "key": "/srv/web", "name": format!("Web {SECRET}") }),
+    );
+    call(
+        operator,
+        "update_project",
+        json!({ "project": "web", "name": format!("The Web {SECRET}") }),
+    );
+    call(
+        operator,
+        "register_agent",
+        json!({
+            "project": "web", "name": "Spy", "program": "p", "model": "m", "task": SECRET,
+            "metadata": { "key": SECRET, "more": [SECRET] },
+        }),
+    );
+    let (_, ann) = kit.agent_with("web", "Ann", &["orchestrate"]);
+    let (_, bob) = kit.agent("web", "Bob");
+    call(
+        &ann,
+        "update_agent",
+        json!({ "agent": "Ann", "task": format!("find {SECRET}"), "metadata": { SECRET: 1 } }),
+    );
+    mail(kit, &ann, &bob);
+    leases(kit, &ann, &bob);
+    runs(kit, &ann);
+    dispatches(kit, &bob);
+    others(kit, &ann);
+    call(
+        operator,
+        "retire_agent",
+        json!({ "agent": "Spy", "project": "web", "reason": SECRET }),
+    );
+}
+
+fn mail(kit: &Kit, ann: &Actor, bob: &Actor) {
+    let call = |who: &Actor, name: &str, request: Value| {
+        let answer = kit.call(who.clone(), name, &request);
+        answer.unwrap_or_else(|error| panic!("{name} {request}: {error}"))
+    };
+    // The bytes are the secret: `hush4711` in base64.
+    let file = call(ann, "put_attachment", json!({ "content": "aHVzaDQ3MTE=" }));
+    let sent = call(
+        ann,
+        "send_message",
+        json!({
+            "to": ["Bob"], "subject": format!("{SECRET} é"), "body": format!("line\n{SECRET}\n\"{SECRET}\""),
+            "topic": SECRET, "ack_required": true,
+            "attachments": [{ "sha256": file["attachment"]["sha256"], "name": format!("{SECRET}.txt") }],
+        }),
+    );
+    let id = &sent["message"]["id"];
+    call(bob, "acknowledge", json!({ "ids": [id], "note": SECRET }));
+    call(
+        bob,
+        "reply",
+        json!({ "id": id, "body": format!("you wrote {SECRET}") }),
+    );
+    call(
+        bob,
+        "forward",
+        json!({ "id": id, "to": ["operator"], "note": SECRET }),
+    );
+    call(
+        ann,
+        "request_contact",
+        json!({ "agent": "Bob", "reason": SECRET }),
+    );
+}
+
+fn leases(kit: &Kit, ann: &Actor, bob: &Actor) {
+    let call = |who: &Actor, name: &str, request: Value| {
+        let answer = kit.call(who.clone(), name, &request);
+        answer.unwrap_or_else(|error| panic!("{name} {request}: {error}"))
+    };
+    let held = call(
+        ann,
+        "reserve_files",
+        json!({ "paths": ["src/a", "src/b"], "reason": SECRET }),
+    );
+    let held = &held["reservations"][0]["id"];
+    call(
+        bob,
+        "request_release",
+        json!({ "id": held, "reason": SECRET }),
+    );
+    call(
+        &Actor::OPERATOR,
+        "force_release",
+        json!({ "id": held, "reason": SECRET }),
+    );
+    call(
+        ann,
+        "acquire_lock",
+        json!({ "name": "port", "reason": SECRET }),
+    );
+}
+
+fn runs(kit: &Kit, ann: &Actor) {
+    let call = |who: &Actor, name: &str, request: Value| {
+        let answer = kit.call(who.clone(), name, &request);
+        answer.unwrap_or_else(|error| panic!("{name} {request}: {error}"))
+    };
+    let operator = &Actor::OPERATOR;
+    let make = |goal: &str| {
+        let run = json!({
+            "project": "web", "goal": goal, "phases": ["plan", "build", "test", "done"],
+            "gates": { "plan->build": [], "build->test": [{ "check": "artifact_exists", "phase": "build" }], "test->done": [] },
+            "metadata": { "key": SECRET },
+        });
+        call(operator, "create_run", run)["run"]["id"].clone()
+    };
+    let id = make(SECRET);
+    call(
+        operator,
+        "update_run",
+        json!({ "run": id, "goal": format!("do {SECRET}"), "expected_revision": 1 }),
+    );
+    let artifact = call(
+        ann,
+        "add_artifact",
+        json!({ "run": id, "phase": "plan", "kind": "plan", "path": SECRET, "url": format!("https://x.test/{SECRET}") }),
+    );
+    call(
+        ann,
+        "withdraw_artifact",
+        json!({ "id": artifact["artifact"]["id"], "reason": SECRET }),
+    );
+    call(
+        ann,
+        "record_verdict",
+        json!({ "run": id, "phase": "plan", "verdict": "pass", "summary": SECRET }),
+    );
+    call(
+        operator,
+        "approve",
+        json!({ "run": id, "phase": "plan", "note": SECRET }),
+    );
+    call(
+        operator,
+        "advance_run",
+        json!({ "run": id, "note": SECRET }),
+    );
+    call(
+        operator,
+        "override_gate",
+        json!({ "run": id, "reason": SECRET }),
+    );
+    call(
+        operator,
+        "roll_back_run",
+        json!({ "run": id, "to_phase": "plan", "reason": SECRET }),
+    );
+    call(
+        operator,
+        "skip_phase",
+        json!({ "run": id, "phase": "build", "reason": SECRET }),
+    );
+    call(
+        operator,
+        "pause_run",
+        json!({ "run": id, "reason": SECRET }),
+    );
+    call(
+        operator,
+        "resume_run",
+        json!({ "run": id, "reason": SECRET }),
+    );
+    call(
+        operator,
+        "cancel_run",
+        json!({ "run": id, "reason": SECRET }),
+    );
+    call(
+        operator,
+        "fail_run",
+        json!({ "run": make("plain"), "reason": SECRET }),
+    );
+}
+
+fn dispatches(kit: &Kit, bob: &Actor) {
+    let call = |who: &Actor, name: &str, request: Value| {
+        let answer = kit.call(who.clone(), name, &request);
+        answer.unwrap_or_else(|error| panic!("{name} {request}: {error}"))
+    };
+    let operator = &Actor::OPERATOR;
+    let make = || {
+        let made = json!({ "project": "web", "agent_kind": "builder", "prompt": SECRET });
+        call(operator, "create_dispatch", made)
+    };
+    let claim =
+        || call(bob, "claim_dispatch", json!({ "agent_kinds": ["builder"] }))["dispatch"].clone();
+    make();
+    let first = claim();
+    let held = |more: Value| {
+        let mut request = json!({ "id": first["id"], "fence": first["fence"] });
+        request
+            .as_object_mut()
+            .unwrap()
+            .extend(more.as_object().unwrap().clone());
+        request
+    };
+    call(
+        bob,
+        "report_dispatch",
+        held(json!({ "tokens": 1, "progress": SECRET })),
+    );
+    call(
+        bob,
+        "finish_dispatch",
+        held(json!({ "outcome": "failed", "summary": SECRET, "result": { "k": [SECRET] } })),
+    );
+    let again = call(operator, "retry_dispatch", json!({ "id": first["id"] }));
+    call(
+        operator,
+        "cancel_dispatch",
+        json!({ "id": again["dispatch"]["id"], "reason": SECRET }),
+    );
+}
+
+/// Discoveries, with vectors and without, hooks and streams.
+fn others(kit: &Kit, ann: &Actor) {
+    let call = |who: &Actor, name: &str, request: Value| {
+        let answer = kit.call(who.clone(), name, &request);
+        answer.unwrap_or_else(|error| panic!("{name} {request}: {error}"))
+    };
+    let operator = &Actor::OPERATOR;
+    let submit = |number: i64| {
+        let found = json!({
+            "source": "papers", "source_id": format!("p-{number}"), "title": format!("On {SECRET}"),
+            "summary": SECRET, "url": format!("https://x.test/{SECRET}"), "embedding": [0.25, 1.0],
+            "model": "m", "score": 0.9,
+        });
+        call(ann, "submit_discovery", found)["discovery"]["id"].clone()
+    };
+    let (first, second) = (submit(1), submit(2));
+    call(
+        ann,
+        "promote_discovery",
+        json!({ "id": first, "ref": SECRET }),
+    );
+    call(
+        ann,
+        "dismiss_discovery",
+        json!({ "id": second, "reason": SECRET }),
+    );
+    call(
+        ann,
+        "feedback",
+        json!({ "id": first, "signal": "useful", "note": SECRET }),
+    );
+    let hook = call(
+        operator,
+        "add_hook",
+        json!({ "filter": {}, "url": format!("https://hook.example/{SECRET}") }),
+    );
+    call(operator, "remove_hook", json!({ "id": hook["hook"]["id"] }));
+    call(
+        ann,
+        "append_event",
+        json!({ "stream": "notes", "kind": "custom.said", "payload": { "words": SECRET } }),
+    );
+}
