@@ -558,7 +558,7 @@ pub const OPERATIONS: &[Operation] = &[
         .http(&[route(Get, "/api/events", &[])])
         .mcp(Named("events", Profile::Orchestrate))
         .cli(&["events list", "events tail"]),
-    command::<RegisterConsumer>(Sets)
+    command::<RegisterConsumer>(Takes)
         .http(&[route(Post, "/api/consumers", &[])])
         .mcp(Tool::None(Lean))
         .cli(&["events consumer add"]),
@@ -577,7 +577,7 @@ pub const OPERATIONS: &[Operation] = &[
         .http(&[route(Post, "/api/consumers/{name}/ack", &["name"])])
         .mcp(Tool::None(Lean))
         .cli(&["events consumer ack"]),
-    command::<ResetConsumer>(Sets)
+    command::<ResetConsumer>(Takes)
         .http(&[route(Post, "/api/consumers/{name}/reset", &["name"])])
         .mcp(Tool::None(Lean))
         .cli(&["events consumer reset"]),
