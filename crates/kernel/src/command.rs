@@ -1,6 +1,6 @@
 //! A command: a wish as data, decided in one write transaction.
 
-use comity_domain::{Slug, TokenSecret};
+use comity_domain::{HookSecret, Slug, TokenSecret};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -40,6 +40,11 @@ pub trait Command: Serialize + Send + 'static {
 
     /// Returns the token that the answer holds, for the surface to hand over once.
     fn issued(_answer: &Self::Answer) -> Option<Issued> {
+        None
+    }
+
+    /// Returns the secret of a hook that the answer holds, to be handed over once as well.
+    fn hook_secret(_answer: &Self::Answer) -> Option<HookSecret> {
         None
     }
 }

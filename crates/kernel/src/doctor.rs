@@ -274,11 +274,14 @@ fn revisions(read: &mut impl Read) -> Result<String, Error> {
             SubjectKind::Contact => uncounted!("contact"),
             SubjectKind::Reservation => audit::WRONG_ENDS,
             SubjectKind::ReleaseRequest => uncounted!("release_request"),
+            SubjectKind::Hook => uncounted!("hook"),
             SubjectKind::Sentinel => uncounted!("sentinel"),
             SubjectKind::Run => uncounted!("run"),
             SubjectKind::Dispatch => uncounted!("dispatch"),
             SubjectKind::Discovery => uncounted!("discovery"),
             SubjectKind::InterestProfile => uncounted!("interest_profile"),
+            SubjectKind::Stream => uncounted!("stream"),
+            SubjectKind::Consumer => uncounted!("consumer"),
             SubjectKind::Epoch => uncounted!("epoch"),
         };
         let wrong = read.row(sql, params![kind.as_str()], Row::take::<i64>)?;

@@ -31,6 +31,9 @@ impl Golden {
             "reservation",
             "release_request",
             "sentinel",
+            "stream",
+            "stream_event",
+            "consumer",
             "epoch",
         ];
         let known = |table: &String| parents_first.contains(&table.as_str());
