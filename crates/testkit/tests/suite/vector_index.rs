@@ -291,10 +291,15 @@ impl World {
             }
         }
         gate.open();
+        let is_lost = tickets.iter().any(|(end, _)| *end == End::LostAtFirst);
         for (end, ticket) in tickets {
             let ended = ticket.wait().map(|_| ()).map_err(|error| error.to_string());
             match end {
-                End::Done | End::LostAtFirst => assert_eq!(ended, Ok(())),
+                // Whoever was in the batch with one that is lost at first may be lost with it.
+                End::Done | End::LostAtFirst => {
+                    let lost = ended == Err("the disk is full".to_owned());
+                    assert!(ended.is_ok() || (is_lost && lost), "{ended:?}");
+                }
                 End::Undone => assert!(ended.unwrap_err().contains("undone")),
                 End::Panics => assert!(ended.unwrap_err().contains("internal")),
             }
@@ -362,7 +367,8 @@ both_engines! {
             barrier.wait();
             let late = late.wait().unwrap().answer;
             assert_eq!(late.memory, late.table);
-            assert!(late.memory.1 < now.memory.1, "{later}");
+            assert!(late.memory.1 <= now.memory.1);
+            assert!(later < 40 || late.memory.1 < now.memory.1);
         }
     }
 }
