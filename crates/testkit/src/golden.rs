@@ -3,6 +3,7 @@
 //! A golden log is a log and the rows its version projected from it. Today's program must bring
 //! both to the same state: the rows by migration, the log by replay.
 
+mod discoveries;
 mod runs;
 mod sql;
 
@@ -141,6 +142,7 @@ pub fn scenario(kit: &Kit) {
     leases(kit, &red, &gray);
     dispatches(kit, &red, &gray);
     runs::runs(kit, &red);
+    discoveries::discoveries(kit, &red);
     let blue = authenticated(kit, "rotate_token", json!({ "agent": 1 }));
     self::call(kit, &blue, "reserve_files", json!({ "paths": ["last"] }));
     call("revoke_token", json!({ "id": 1 }));

@@ -31,6 +31,10 @@ impl Golden {
             "reservation",
             "release_request",
             "sentinel",
+            "discovery",
+            "discovery_feedback",
+            "discovery_vector",
+            "interest_profile",
             "epoch",
         ];
         let known = |table: &String| parents_first.contains(&table.as_str());
@@ -113,10 +117,23 @@ fn inserts<'a>((table, rows): (&'a str, &'a Vec<serde_json::Value>)) -> Vec<Inse
     let list = |row: &serde_json::Value| row.as_array().cloned().unwrap_or_default();
     let names = rows.first().map(list).unwrap_or_default();
     let names: Vec<_> = names.iter().filter_map(serde_json::Value::as_str).collect();
-    let columns = names.join(", ");
+    // The database computes these itself.
+    let computed = |name: &&str| (table, *name) == ("discovery", "tier");
+    let written: Vec<_> = names.iter().map(|name| !computed(name)).collect();
+    let columns: Vec<_> = names
+        .iter()
+        .filter(|name| !computed(name))
+        .copied()
+        .collect();
+    let columns = columns.join(", ");
+    let values = |row: &serde_json::Value| {
+        let values = list(row).into_iter().zip(&written);
+        let values = values.filter(|(_, written)| **written);
+        values.map(|(value, _)| value).collect()
+    };
     rows.iter()
         .skip(1)
-        .map(|row| (table, columns.clone(), list(row)))
+        .map(|row| (table, columns.clone(), values(row)))
         .collect()
 }
 
