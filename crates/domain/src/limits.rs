@@ -102,6 +102,15 @@ pub const FEEDS_PER_OPERATOR_MAX: usize = 1_000;
 /// Bytes of one frame that a client may send.
 pub const FRAME_BYTES_MAX: usize = 64 * 1_024;
 
+/// Bytes of the name of a stream or a consumer.
+pub const PLAIN_NAME_BYTES_MAX: usize = 128;
+/// Bytes of a kind of event of the callers' own.
+pub const CUSTOM_KIND_BYTES_MAX: usize = 128;
+/// Kinds that a filter may name.
+pub const FILTER_KINDS_MAX: usize = 128;
+/// Events that one question looks at, whether they match or not.
+pub const LOOKED_AT_MAX: i64 = 5_000;
+
 /// Statements a connection keeps prepared.
 pub const STATEMENT_CACHE_MAX: usize = 512;
 /// Bytes that must stay free on the data disk; below it writes are refused.
@@ -256,6 +265,8 @@ pub const VECTORS_BYTES_MAX: usize = 1 << 30;
 pub const VECTOR_PAGE: usize = 1_000;
 /// Discoveries that get a vector of the present embedder in one step.
 pub const EMBED_PAGE: i64 = 200;
+/// Bytes of text that go to the embedder in one step, unless one discovery alone has more.
+pub const EMBED_PAGE_BYTES_MAX: usize = 512 * 1_024;
 /// How many texts may be on their way to a slow embedder at a time.
 pub const EMBEDDING_AT_ONCE: usize = 8;
 /// Candidates of each kind that a search by text puts together.

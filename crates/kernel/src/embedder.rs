@@ -70,8 +70,8 @@ impl Embedder for Hashed {
 
 /// A request that wants a text as a vector.
 pub trait Embeds {
-    /// Returns the text, unless no vector is wanted.
-    fn text(&self) -> Option<String>;
+    /// Returns the text, unless no vector is wanted from an embedder of this pace.
+    fn text(&self, pace: Pace) -> Option<String>;
 
     /// Takes what became of it.
     fn take(&mut self, made: Made);

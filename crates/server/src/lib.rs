@@ -2,16 +2,19 @@
 //!
 //! There is no SQL here. `http` is the route table on one page, `connection` how callers get in,
 //! `socket` the door for this machine's owner, `feed` what is told live, `health` the live probe,
-//! `upkeep` what a server does every few seconds, `archiving` how the log gets into Git.
+//! `upkeep` what a server does every few seconds, `archiving` how the log gets into Git, `outbound`
+//! how requests leave it, `embedder` who makes vectors of texts.
 
 pub mod archiving;
 mod connection;
+pub mod embedder;
 mod feed;
 pub mod health;
 pub mod http;
 mod known;
 pub mod mcp;
 mod metrics;
+pub mod outbound;
 mod rate;
 pub mod socket;
 pub mod upkeep;
@@ -32,6 +35,7 @@ use tokio::net::{TcpListener, UnixListener};
 use tokio::sync::{Semaphore, SemaphorePermit, watch};
 
 use crate::archiving::{Archive, Archiving};
+use crate::embedder::follow::Trouble;
 use crate::feed::Hub;
 use crate::known::Known;
 use crate::metrics::Metrics;
@@ -117,6 +121,8 @@ pub struct Server {
     strangers: Arc<Rates<Option<IpAddr>>>,
     ambient: Ambient,
     archive: Arc<Archive>,
+    /// Why vectors are not made at the moment.
+    embedding: Trouble,
     /// The turn of whoever probes: a crowd of askers must not become a crowd of writes.
     probing: Arc<tokio::sync::Mutex<()>>,
 }
@@ -139,6 +145,7 @@ impl Server {
             rates: Arc::new(rates),
             strangers: Arc::new(Rates::new(STRANGERS_PER_SECOND, STRANGERS_BURST)),
             ambient,
+            embedding: Trouble::default(),
             probing: Arc::default(),
         }
     }
@@ -200,6 +207,8 @@ impl Server {
         let tail = tokio::spawn(feed::tail(Arc::clone(&kernel), Arc::clone(&feeds)));
         let (stop_archiving, stopped) = watch::channel(false);
         let archiving = tokio::spawn(self.archive.follow(kernel.head(), stopped));
+        let embedding = embedder::follow::run(Arc::clone(&kernel), self.embedding.clone());
+        let embedding = tokio::spawn(embedding);
         let connections_max = connection::within_descriptors(self.settings.connections_max);
         let (metrics, patience) = (Arc::clone(&self.metrics), self.patience);
         let routes = http::routes(self, hosts);
@@ -218,6 +227,7 @@ impl Server {
         let _ = tokio::time::timeout(FEEDS_END, feeds.ended()).await;
         // It has had its second since the doors began to close.
         let _ = archiving.await;
+        embedding.abort();
         tail.abort();
         upkeep.abort();
         Ok(())

@@ -108,37 +108,42 @@ pub fn top(
     Ok(best.finish())
 }
 
-/// Reads everything into memory that is committed and not there yet.
-pub(crate) fn warm(read: &mut impl Read) -> Result<(), StoreError> {
+/// Reads some of what is committed and not in memory yet; tells whether more is missing.
+pub(crate) fn warm(read: &mut impl Read) -> Result<bool, StoreError> {
     let vectors = read.memory().vectors.clone();
-    vectors.catch_up(read, VECTORS_BYTES_MAX)
+    vectors.take_page(read, VECTORS_BYTES_MAX)
 }
 
 impl VectorIndex {
-    /// Takes in what was committed since the last time, as long as there is room. Nothing is read
-    /// while others are kept out.
+    /// Takes in what was committed since the last time, as long as there is room.
     fn catch_up(&self, read: &mut impl Read, bytes_max: usize) -> Result<(), StoreError> {
+        while self.take_page(read, bytes_max)? {}
+        Ok(())
+    }
+
+    /// Takes in a page of what was committed since the last time; tells whether more is missing.
+    /// Nothing is read while others are kept out.
+    fn take_page(&self, read: &mut impl Read, bytes_max: usize) -> Result<bool, StoreError> {
         let committed = read.committed();
-        loop {
-            let (known, bytes) = {
-                let state = self.lock();
-                (state.through, state.bytes)
-            };
-            if known >= committed || bytes >= bytes_max {
-                return Ok(());
-            }
-            let page = page_between(read, known, committed)?;
-            let is_last = page.len() < VECTOR_PAGE;
-            let mut state = self.lock();
-            if state.through != known {
-                // Somebody else was faster.
-                continue;
-            }
-            state.take_in(page);
-            if is_last {
-                state.through = committed;
-            }
+        let (known, bytes) = {
+            let state = self.lock();
+            (state.through, state.bytes)
+        };
+        if known >= committed || bytes >= bytes_max {
+            return Ok(false);
         }
+        let page = page_between(read, known, committed)?;
+        let is_last = page.len() < VECTOR_PAGE;
+        let mut state = self.lock();
+        if state.through != known {
+            // Somebody else was faster.
+            return Ok(true);
+        }
+        state.take_in(page);
+        if is_last {
+            state.through = committed;
+        }
+        Ok(!is_last)
     }
 
     /// Returns the blocks that are asked for, and up to where the log is in them for this reader.

@@ -1,7 +1,7 @@
 //! An event of the log with who may see it, and how it is shown.
 
 use comity_domain::token::to_hex;
-use comity_domain::{AgentId, ProjectId, Seq, Timestamp, TokenId};
+use comity_domain::{AgentId, ProjectId, RunId, Seq, Timestamp, TokenId};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -100,6 +100,21 @@ impl Entry {
     /// Returns the project it belongs to.
     pub const fn project(&self) -> Option<ProjectId> {
         self.recorded.project
+    }
+
+    /// Returns the run it belongs to.
+    pub fn run(&self) -> Option<RunId> {
+        self.recorded.run.map(RunId::new)
+    }
+
+    /// Returns who did it, as the log names them.
+    pub fn actor(&self) -> &str {
+        &self.recorded.actor
+    }
+
+    /// Returns what it is about: the kind of entity and its number.
+    pub fn subject(&self) -> (&str, i64) {
+        (&self.recorded.subject_type, self.recorded.subject_id)
     }
 
     /// Returns the token that is good no more from here on.

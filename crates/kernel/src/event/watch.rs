@@ -1,16 +1,11 @@
 //! What somebody wants to follow of the log, as far as they may.
 
-use std::collections::BTreeSet;
-
-use comity_domain::ProjectId;
-use comity_domain::suggest::nearest;
-
 use super::entry::Entry;
+use super::filter::{Filter, Wanted};
 use super::sight::{Sight, View};
 use crate::actor::{Actor, Party};
 use crate::agent::{AgentRef, table as agent_table};
 use crate::error::Error;
-use crate::log::Event;
 use crate::project::{ProjectRef, table as project_table};
 use crate::query::Query;
 use crate::tx::Snapshot;
@@ -19,17 +14,14 @@ use crate::tx::Snapshot;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Watch {
     sight: Sight,
-    project: Option<ProjectId>,
-    kinds: BTreeSet<String>,
+    filter: Filter,
 }
 
 /// Asks what a caller follows who wants to follow this.
 #[derive(Clone, Debug, Default)]
 pub struct OpenWatch {
-    /// Only events of this project.
-    pub project: Option<ProjectRef>,
-    /// Only events of these kinds; none means all.
-    pub kinds: BTreeSet<String>,
+    /// Which events.
+    pub wanted: Wanted,
 }
 
 /// Asks to see what an agent sees: for itself, and for the operator.
@@ -42,14 +34,20 @@ pub struct OpenAgentWatch {
 }
 
 impl Watch {
+    /// Follows what a filter lets pass, through somebody's eyes.
+    pub const fn new(sight: Sight, filter: Filter) -> Self {
+        Self { sight, filter }
+    }
+
+    /// Returns which events are followed.
+    pub const fn filter(&self) -> &Filter {
+        &self.filter
+    }
+
     /// Tells how much of an event is followed, if any.
     pub fn view(&self, entry: &Entry) -> Option<View> {
-        let of_project = self
-            .project
-            .is_none_or(|project| entry.project() == Some(project));
-        let of_kind = self.kinds.is_empty() || self.kinds.contains(entry.kind());
         let view = entry.view(self.sight)?;
-        (of_project && of_kind).then_some(view)
+        self.filter.matches(entry).then_some(view)
     }
 }
 
@@ -59,18 +57,8 @@ impl Query for OpenWatch {
     type Answer = Watch;
 
     fn run(&self, actor: &Actor, snapshot: &mut Snapshot<'_>) -> Result<Watch, Error> {
-        for kind in &self.kinds {
-            must_be_a_kind(kind)?;
-        }
-        let project = match &self.project {
-            Some(_) => Some(project_table::resolve(snapshot, actor, self.project.as_ref())?.id),
-            None => None,
-        };
-        Ok(Watch {
-            sight: Sight::of(actor),
-            project,
-            kinds: self.kinds.clone(),
-        })
+        let filter = self.wanted.resolve(snapshot, actor)?;
+        Ok(Watch::new(Sight::of(actor), filter))
     }
 }
 
@@ -92,25 +80,10 @@ impl Query for OpenAgentWatch {
                 reason: format!("the credential is not that of `{}`", named.name),
             });
         }
-        Ok(Watch {
-            sight: Sight::Agent {
-                agent: named.id,
-                project: named.project_id,
-            },
-            project: None,
-            kinds: BTreeSet::new(),
-        })
+        let sight = Sight::Agent {
+            agent: named.id,
+            project: named.project_id,
+        };
+        Ok(Watch::new(sight, Filter::default()))
     }
-}
-
-fn must_be_a_kind(kind: &str) -> Result<(), Error> {
-    if Event::KINDS.contains(&kind) {
-        return Ok(());
-    }
-    let near = nearest(kind, Event::KINDS.iter().copied());
-    let near = near.map_or_else(String::new, |near| format!("; did you mean `{near}`?"));
-    Err(Error::invalid(
-        "kinds",
-        format!("must be kinds of events{near}"),
-    ))
 }

@@ -16,8 +16,8 @@ use crate::archive::{ArchiveStatus, Export, Exported};
 use crate::contact::{AnswerContact, ListContacts, RequestContact};
 use crate::discovery::{
     Decay, DismissDiscovery, GetDiscovery, GetInterestProfile, GiveFeedback, ListDiscoveries,
-    PromoteDiscovery, RollBackSource, ScoreDiscovery, ScoreFromProfile, SubmitDiscovery,
-    UpdateInterestProfile,
+    PromoteDiscovery, RollBackSource, ScoreDiscovery, ScoreFromProfile, SearchDiscoveries,
+    SubmitDiscovery, UpdateInterestProfile,
 };
 use crate::dispatch::{
     CancelDispatch, ClaimDispatch, CreateDispatch, ExtendDispatch, FinishDispatch, GetDispatch,
@@ -453,6 +453,10 @@ pub const OPERATIONS: &[Operation] = &[
         .http(&[route(Get, "/api/discoveries", &[])])
         .mcp(Tool::None(Lean))
         .cli(&["discovery list"]),
+    query::<SearchDiscoveries>()
+        .http(&[route(Get, "/api/discoveries/search", &[])])
+        .mcp(Named("search_discoveries", Profile::Research))
+        .cli(&["discovery search"]),
     query::<GetDiscovery>()
         .http(&[route(Get, "/api/discoveries/{id}", &["id"])])
         .mcp(Tool::None(Lean))

@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 
 use axum::http::HeaderMap;
-use comity_domain::Seq;
+use comity_domain::{Line, RunId, Seq};
 use comity_kernel::Error;
-use comity_kernel::event::OpenWatch;
+use comity_kernel::event::{About, OpenWatch, Wanted};
 use comity_kernel::project::ProjectRef;
 
 use crate::http::{decoded, only_header};
@@ -27,14 +27,7 @@ pub(super) fn stream(query: &str, headers: &HeaderMap) -> Result<Asked, Error> {
     for (name, value) in pairs(query)? {
         match name.as_str() {
             "since" => once(&mut asked.since, "since", place("since", &value)?)?,
-            "project" => once(&mut asked.watch.project, "project", project(&value)?)?,
-            "kinds" => {
-                asked.watch.kinds.insert(value);
-            }
-            _ => {
-                let known = ["since", "project", "kinds"];
-                return Err(unknown(&name, &known));
-            }
+            _ => want(&mut asked.watch.wanted, &name, value)?,
         }
     }
     if let Some(last) = only_header(headers, LAST_EVENT_ID)? {
@@ -46,6 +39,30 @@ pub(super) fn stream(query: &str, headers: &HeaderMap) -> Result<Asked, Error> {
         asked.since = Some(last);
     }
     Ok(asked)
+}
+
+/// Adds to what is wanted what one parameter says of it.
+fn want(wanted: &mut Wanted, name: &str, value: String) -> Result<(), Error> {
+    match name {
+        "project" => once(&mut wanted.project, name, project(&value)?),
+        "run" => once(&mut wanted.run, name, run(&value)?),
+        "kinds" => {
+            wanted.kinds.insert(value);
+            Ok(())
+        }
+        "subject" => {
+            let about = About::parse(&value).map_err(|rule| Error::invalid(name, rule))?;
+            once(&mut wanted.subject, name, about)
+        }
+        "actor" => {
+            let actor = Line::parse(value).map_err(|rule| Error::invalid(name, rule))?;
+            once(&mut wanted.actor, name, actor)
+        }
+        _ => {
+            let known = ["since", "project", "run", "kinds", "subject", "actor"];
+            Err(unknown(name, &known))
+        }
+    }
 }
 
 /// Reads the query string of a request that may only name a project.
@@ -89,6 +106,13 @@ fn project(text: &str) -> Result<ProjectRef, Error> {
     ProjectRef::parse(text).map_err(|rule| Error::invalid("project", rule))
 }
 
+fn run(text: &str) -> Result<RunId, Error> {
+    match text.parse::<i64>() {
+        Ok(number @ 1..) => Ok(RunId::new(number)),
+        _ => Err(Error::invalid("run", "must be a positive whole number")),
+    }
+}
+
 fn unknown(name: &str, known: &[&str]) -> Error {
     let known: BTreeSet<&str> = known.iter().copied().collect();
     let near = comity_domain::suggest::nearest(name, known.iter().copied());
@@ -123,10 +147,16 @@ mod tests {
             ("since=x", None),
             ("", Some("x")),
             ("sinse=7", None),
+            ("run=x", None),
+            ("run=7&run=7", None),
+            ("subject=rum:7", None),
+            ("actor=", None),
         ] {
             assert!(since(query, last).is_err(), "{query} {last:?}");
         }
-        let asked = stream("kinds=a&kinds=b&project=web", &HeaderMap::new()).unwrap();
-        assert_eq!(asked.watch.kinds.len(), 2);
+        let query = "kinds=a&kinds=b&project=web&run=7&subject=run:7&actor=operator";
+        let wanted = stream(query, &HeaderMap::new()).unwrap().watch.wanted;
+        assert_eq!((wanted.kinds.len(), wanted.run.is_some()), (2, true));
+        assert!(wanted.subject.is_some() && wanted.actor.is_some());
     }
 }

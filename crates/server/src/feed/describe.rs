@@ -21,7 +21,10 @@ fn stream() -> Value {
         "parameters": [
             query("since", "The last event seen: a sequence number, exclusive.", &place),
             query("project", "Only events of this project: its key or slug.", &json!({ "type": "string" })),
-            query("kinds", "Only events of these kinds.", &json!({ "type": "array", "items": { "type": "string" } })),
+            query("run", "Only events of this run.", &json!({ "type": "integer", "minimum": 1 })),
+            query("kinds", "Only events of these kinds; `custom.*` means all of the callers' own.", &json!({ "type": "array", "items": { "type": "string" } })),
+            query("subject", "Only events about this, such as `run:7`.", &json!({ "type": "string" })),
+            query("actor", "Only what they did: `operator`, `system`, `agent:7`, or an agent's name or number.", &json!({ "type": "string" })),
             {
                 "in": "header", "name": "Last-Event-ID", "required": false, "schema": place,
                 "description": "What `since` says; both may say the same.",

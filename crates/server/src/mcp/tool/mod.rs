@@ -23,6 +23,7 @@ mod reserve;
 mod run;
 mod run_status;
 mod search;
+mod search_discoveries;
 mod send;
 mod steer;
 mod thread;
@@ -86,7 +87,7 @@ const fn own<T: Own>() -> OwnTool {
 }
 
 /// Every tool with a request of its own.
-const OWN: [OwnTool; 28] = [
+const OWN: [OwnTool; 29] = [
     own::<agents::ListAgents>(),
     own::<send::SendMessage>(),
     own::<inbox::Inbox>(),
@@ -114,6 +115,7 @@ const OWN: [OwnTool; 28] = [
     own::<work::ReportDispatch>(),
     own::<work::FinishDispatch>(),
     own::<discovery::SubmitDiscovery>(),
+    own::<search_discoveries::SearchDiscoveries>(),
     own::<discovery::JudgeDiscovery>(),
 ];
 
