@@ -125,12 +125,13 @@ impl<'a> Team<'a> {
     fn find(&self) {
         let operator = &Actor::OPERATOR;
         let submit = |nth: usize| {
-            let vector = [self.number as f64 + 0.5, nth as f64, -1.25];
+            let (team, place) = (small(self.number), small(nth));
+            let vector = [team + 0.5, place, -1.25];
             let found = json!({
                 "source": "feed", "source_id": format!("{}-{nth}", self.number),
                 "title": self.words(3), "summary": self.words(20 * nth).replace(' ', "\n"),
                 "embedding": vector, "model": "m-1", "dedup_threshold": 1,
-                "score": if nth == 0 { None } else { Some(1.0 / (nth as f64 + 1.0)) },
+                "score": if nth == 0 { None } else { Some(1.0 / (place + 1.0)) },
             });
             self.call(&self.ann, "submit_discovery", &found)["discovery"]["id"].clone()
         };
@@ -259,6 +260,11 @@ impl<'a> Team<'a> {
         let bob = json!({ "agent": "Bob", "project": project, "reason": self.words(2) });
         self.call(operator, "retire_agent", &bob);
     }
+}
+
+/// A small number as one with a fraction.
+fn small(number: usize) -> f64 {
+    f64::from(u16::try_from(number % 1_000).unwrap_or(0))
 }
 
 /// Asks which kinds of events there are.
