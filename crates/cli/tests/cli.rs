@@ -9,6 +9,8 @@
 mod archive;
 #[path = "suite/commands.rs"]
 mod commands;
+#[path = "suite/discoveries.rs"]
+mod discoveries;
 #[path = "suite/dispatches.rs"]
 mod dispatches;
 #[path = "suite/doors.rs"]

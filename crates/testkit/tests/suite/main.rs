@@ -6,6 +6,7 @@ mod batching;
 mod clocks;
 mod crash;
 mod damage;
+mod discoveries;
 mod discovery_search;
 mod dispatches;
 mod engines;

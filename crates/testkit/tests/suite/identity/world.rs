@@ -23,7 +23,7 @@ pub(crate) const SHA256: &str = "2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425
 /// `CanaryBlue` has a message, number 1, that the operator has too, is asked for contact 1, and for
 /// its lease 1 by `CanaryRed`, who has lease 2 and has been silent since. It has dispatch 1 in hand,
 /// 2 waits, and it tried 3 in vain. It
-/// takes part in run 1, which waits for run 3; run 2 rests.
+/// takes part in run 1, which waits for run 3; run 2 rests. It submitted discovery 1.
 pub(crate) struct World {
     kit: Kit,
     blue: Actor,
@@ -79,6 +79,7 @@ impl World {
             revision == RUN_REVISION && seq >= STANDING_SEQ,
             "{revision} at {seq}"
         );
+        find(&kit, &blue);
         kit.clock.advance_us(16 * 60 * 1_000_000);
         for (name, request) in [
             ("retire_agent", json!({ "agent": 2 })),
@@ -254,6 +255,17 @@ fn take_part(kit: &Kit, blue: &Actor) -> (i64, i64) {
         number(&standing["run"]["revision"]),
         number(&standing["as_of_seq"]),
     )
+}
+
+/// Has Blue submit a discovery, and say what the project is interested in.
+fn find(kit: &Kit, blue: &Actor) {
+    let found = json!({
+        "source": "canary feed", "source_id": "canary 1", "title": "canary news",
+        "summary": "the canary sings", "embedding": [1, 0], "model": "canary-1", "score": 0.9,
+    });
+    called(kit, blue, "submit_discovery", found);
+    let interests = json!({ "keyword_weights": { "canary": 0.7 } });
+    called(kit, blue, "update_interest_profile", interests);
 }
 
 fn called(kit: &Kit, actor: &Actor, name: &str, request: Value) -> Outcome {
