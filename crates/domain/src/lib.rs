@@ -8,6 +8,7 @@ pub mod change;
 pub mod discovery;
 pub mod dispatch;
 pub mod gate;
+pub mod gate_text;
 pub mod hook;
 pub mod id;
 pub mod interest;
@@ -34,6 +35,7 @@ pub use change::Change;
 pub use discovery::{DiscoveryOrder, DiscoveryState, DiscoveryStep, DiscoveryTier, Score, Signal};
 pub use dispatch::{DispatchState, Outcome, Step};
 pub use gate::{Approver, Check, CheckKind, Gates, Rule, Tier, Transition};
+pub use gate_text::GateText;
 pub use hook::{HookCommand, HookSecret, HookUrl};
 pub use id::{
     AgentId, ApprovalId, ArtifactId, ConsumerId, ContactId, DiscoveryId, DispatchId, HookId,

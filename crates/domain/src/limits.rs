@@ -228,6 +228,8 @@ pub const PORTFOLIO_RUNS_MAX: i64 = 1_000;
 pub const PORTFOLIO_DEPTH_MAX: usize = 16;
 /// Runs that one run may wait for.
 pub const LINKS_PER_RUN_MAX: usize = 100;
+/// Runs that are looked at to find out whether one would wait for itself.
+pub const WAITED_FOR_MAX: usize = 2_000;
 /// Open dispatches of one portfolio, for the same reason.
 pub const OPEN_DISPATCHES_MAX: i64 = 5_000;
 /// Bytes of a prompt.

@@ -33,6 +33,12 @@ pub trait Command: Serialize + Send + 'static {
     /// Reads, decides and emits.
     fn decide(&self, tx: &mut WriteTx<'_, '_>) -> Result<Self::Answer, Stop>;
 
+    /// Returns what two requests have in common that are one under the caller's key. How long the
+    /// caller waits for the answer is not part of it.
+    fn asked(&self) -> Result<Vec<u8>, serde_json::Error> {
+        serde_json::to_vec(self)
+    }
+
     /// Tells whether an answer is stored under the caller's key; one that did nothing need not be.
     fn is_kept(_answer: &Self::Answer) -> bool {
         true

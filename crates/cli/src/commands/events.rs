@@ -3,6 +3,7 @@
 mod append;
 mod choosing;
 mod consumer;
+mod hook;
 mod list;
 mod tail;
 
@@ -26,6 +27,9 @@ pub(crate) enum EventsCommand {
     /// Consumers: programs that read the log from a place that is kept for them.
     #[command(subcommand)]
     Consumer(consumer::ConsumerCommand),
+    /// Hooks: services and programs that are told what happens.
+    #[command(subcommand)]
+    Hook(hook::HookCommands),
 }
 
 impl EventsCommand {
@@ -37,6 +41,7 @@ impl EventsCommand {
             Self::Append(append) => append.run(context),
             Self::Stream(stream) => stream.run(context),
             Self::Consumer(consumer) => consumer.run(context),
+            Self::Hook(hook) => hook.run(context),
         };
         shown.map(Some)
     }

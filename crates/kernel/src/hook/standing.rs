@@ -1,9 +1,12 @@
 //! How the hooks stand as a whole, for health and metrics.
 
+use comity_domain::Seq;
+
 use crate::actor::{Actor, Party};
 use crate::error::Error;
 use crate::query::Query;
-use crate::tx::{Read as _, Snapshot};
+use crate::store::{Row, StoreError};
+use crate::tx::{Read, Snapshot};
 
 /// Asks how the hooks stand.
 #[derive(Clone, Copy, Debug)]
@@ -22,6 +25,8 @@ pub struct HooksStand {
     pub waiting: i64,
     /// How many were given up.
     pub dead: i64,
+    /// The place up to which no hook needs the log any more.
+    pub needed_after: Option<Seq>,
 }
 
 impl Query for HookStanding {
@@ -48,6 +53,20 @@ impl Query for HookStanding {
             lag: lowest.map_or(0, |lowest| (head - lowest).max(0)),
             waiting: all - dead,
             dead,
+            needed_after: lowest_position(snapshot)?,
         })
     }
+}
+
+/// Returns the place up to which no hook needs the log any more; nothing without hooks.
+///
+/// Dead letters do not count: they may lie for ever. One whose event is gone cannot be retried.
+pub fn lowest_position(read: &mut impl Read) -> Result<Option<Seq>, StoreError> {
+    let sql = "select min(needed) from (
+            select c.through as needed from hook_cursor c
+            join hook h on h.id = c.hook_id and h.removed_at is null
+            union all
+            select d.seq - 1 as needed from hook_delivery d where d.dead_at is null
+         ) as positions";
+    read.one(sql, &[], Row::take)
 }

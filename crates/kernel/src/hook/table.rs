@@ -145,16 +145,3 @@ pub(super) fn count(read: &mut impl Read) -> Result<i64, StoreError> {
 pub(super) fn next_id(read: &mut impl Read) -> Result<HookId, StoreError> {
     read.one(next_id!("hook"), &[], Row::take)
 }
-
-/// Returns the place up to which no hook needs the log any more; nothing without hooks.
-///
-/// Dead letters do not count: they may lie for ever. One whose event is gone cannot be retried.
-pub fn lowest_position(read: &mut impl Read) -> Result<Option<Seq>, StoreError> {
-    let sql = "select min(needed) from (
-            select c.through as needed from hook_cursor c
-            join hook h on h.id = c.hook_id and h.removed_at is null
-            union all
-            select d.seq - 1 as needed from hook_delivery d where d.dead_at is null
-         ) as positions";
-    read.one(sql, &[], Row::take)
-}

@@ -6,7 +6,7 @@ use comity_domain::{HookCommand, HookId, HookSecret, HookUrl, Seq};
 use super::deliverer::{Deliverer, present};
 use crate::actor::{Actor, Party};
 use crate::error::Error;
-use crate::event::{Entry, Filter, LogAfter, View};
+use crate::event::{Entry, Filter, View, one};
 use crate::params;
 use crate::query::Query;
 use crate::store::StoreError;
@@ -185,11 +185,9 @@ impl Query for HookEvent {
     const WHO: &'static [Party] = &[];
     type Answer = Option<ToldEvent>;
 
-    fn run(&self, actor: &Actor, snapshot: &mut Snapshot<'_>) -> Result<Self::Answer, Error> {
-        let since = Seq::new(self.seq.get() - 1);
-        let found = LogAfter { since }.run(actor, snapshot)?;
-        let found = found.first().filter(|entry| entry.seq() == self.seq);
-        let told = |entry: &Entry| -> Result<ToldEvent, Error> {
+    fn run(&self, _: &Actor, snapshot: &mut Snapshot<'_>) -> Result<Self::Answer, Error> {
+        let found = one(snapshot, self.seq)?;
+        let told = |entry: Entry| -> Result<ToldEvent, Error> {
             Ok(ToldEvent {
                 kind: entry.kind().to_owned(),
                 json: entry.json(View::Whole)?,

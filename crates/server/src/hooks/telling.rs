@@ -13,7 +13,7 @@ use comity_kernel::hook::queue::{Ended, Taken, Tried, Waiting};
 use comity_kernel::hook::work::{Due, HookEvent, HookTask, HookWork, Target, Work};
 use comity_kernel::{Actor, Error, Kernel};
 use tokio::sync::watch;
-use tokio::task::{AbortHandle, JoinSet};
+use tokio::task::{AbortHandle, JoinError, JoinSet};
 use tokio::time::Instant;
 
 use super::call::{Failed, call};
@@ -109,7 +109,7 @@ impl Telling {
             };
             tokio::select! {
                 changed = head.changed() => if changed.is_err() { break },
-                Some(ended) = self.tries.join_next() => self.note(ended.ok()),
+                Some(ended) = self.tries.join_next() => self.note(ended),
                 () = tokio::time::sleep(pause) => {}
                 _ = stopped.wait_for(|stopped| *stopped) => break,
             }
@@ -120,7 +120,7 @@ impl Telling {
     /// Does everything that can be done now; returns how long nothing will be, if nothing happens.
     async fn step(&mut self) -> Result<Duration, Error> {
         while let Some(ended) = self.tries.try_join_next() {
-            self.note(ended.ok());
+            self.note(ended);
         }
         let each = i64::try_from(HOOK_TRIES_AT_ONCE * 2).unwrap_or(i64::MAX);
         let work = self.ask(HookWork { each }).await?;
@@ -279,8 +279,14 @@ impl Telling {
     }
 
     /// Notes how a try ended; one that was broken off has nothing to tell.
-    fn note(&mut self, ended: Option<Tried>) {
-        let Some(tried) = ended else { return };
+    fn note(&mut self, ended: Result<Tried, JoinError>) {
+        let tried = match ended {
+            Ok(tried) => tried,
+            Err(broken) => {
+                self.flying.retain(|_, handle| handle.id() != broken.id());
+                return;
+            }
+        };
         if self.flying.remove(&(tried.hook, tried.seq)).is_none() {
             return;
         }
@@ -317,7 +323,7 @@ impl Telling {
     async fn end(mut self) {
         let _ = tokio::time::timeout(END, async {
             while let Some(ended) = self.tries.join_next().await {
-                self.note(ended.ok());
+                self.note(ended);
             }
         })
         .await;
