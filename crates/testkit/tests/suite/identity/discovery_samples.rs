@@ -18,6 +18,10 @@ pub(super) fn discovery_sample(operation: &Operation, subject: &Subject) -> Opti
             "state": "scored", "tier": "high", "source": "canary feed", "min_score": 0.1,
             "order": "newest", "limit": 5, "after": "9",
         })),
+        "search_discoveries" => about(json!({
+            "text": "canary", "source": "canary feed", "state": "scored", "tier": "high",
+            "min_score": 0.1, "limit": 5,
+        })),
         "get_discovery" | "score_from_profile" => json!({ "id": 1 }),
         "score_discovery" => json!({ "id": 1, "score": 0.6, "expected_revision": 1 }),
         "promote_discovery" => {
@@ -88,7 +92,21 @@ pub(super) fn wrong_for_discoveries(operation: &Operation, field: &str) -> Optio
         (_, "embedding" | "topic_vector") => vector(),
         (_, "score" | "min_score" | "threshold") => number(),
         (_, "dedup_threshold" | "rate") => [number(), vec![json!(0)]].concat(),
-        ("submit_discovery", "model") | (_, "topic_model") => no_line(128),
+        ("search_discoveries", "text") => {
+            let long = "x".repeat(1_025);
+            ["", " ", "a\0b", "from:Blue", "-only", long.as_str()]
+                .map(Value::from)
+                .into()
+        }
+        ("search_discoveries", "vector") => vec![
+            json!([1, 0.5]),
+            json!("AAAAAA=="),
+            json!("AADAfw=="),
+            json!("no base64!"),
+            json!("AACAP"),
+            json!(7),
+        ],
+        ("submit_discovery" | "search_discoveries", "model") | (_, "topic_model") => no_line(128),
         (_, "ref") => no_line(256),
         (_, "keyword_weights") => [weights(), vec![json!({ "++": 0.5 })]].concat(),
         (_, "source_weights") => weights(),
