@@ -15,6 +15,7 @@ use crate::commands::{
     discovery::DiscoveryCommand,
     dispatch::DispatchCommand,
     doctor::Doctor,
+    events::EventsCommand,
     export::Export,
     fleet,
     gate::GateCommand,
@@ -121,6 +122,9 @@ enum Command {
     /// Portfolios: runs with parts, and runs that wait for each other.
     #[command(subcommand)]
     Portfolio(PortfolioCommand),
+    /// Events: what happened, in the order of the log.
+    #[command(subcommand)]
+    Events(EventsCommand),
     /// Contacts: who may write to whom.
     #[command(subcommand)]
     Contact(ContactCommand),
@@ -217,6 +221,7 @@ impl Cli {
             Command::Contact(contact) => contact.run(&context()?),
             // Its answer is its own, and so are its exit codes.
             Command::Hook(_) => return Ok(None),
+            Command::Events(events) => return events.run(&context()?),
             Command::Token(token) => token.run(&context()?),
             Command::Call(call) => call.run(&context()?),
             Command::Health(health) => health.run(&context()?),

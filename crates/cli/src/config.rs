@@ -13,6 +13,8 @@ use comity_domain::limits::BATCH_MAX_POSTGRES;
 use comity_kernel::datadir::DataDir;
 use comity_kernel::{Error, Options};
 use comity_server::archiving::Archiving;
+use comity_server::hooks::{Commands, Hooking};
+use comity_server::outbound::Reach;
 use toml::{Table, Value};
 
 use self::keys::{KEYS, Key, Origin};
@@ -86,6 +88,7 @@ impl Config {
     pub(crate) fn options(&self, file: PathBuf) -> Result<Options, Error> {
         let Values {
             leases,
+            hooks,
             writer,
             readers,
             ..
@@ -97,6 +100,7 @@ impl Config {
         Ok(Options {
             lease_ttl_us: leases.default_ttl.us,
             lease_grace_us: leases.grace.us,
+            hook_commands: hooks.allow_commands,
             queue_max: writer.queue_max,
             batch_max: writer.batch_max,
             readers: readers.threads,
@@ -115,6 +119,24 @@ impl Config {
         archiving.place.batch_max = archive.batch_max;
         archiving.interval = Duration::from_micros(archive.interval.us.unsigned_abs());
         Some(archiving)
+    }
+
+    /// Returns how hooks are told.
+    pub(crate) fn hooking(&self) -> Hooking {
+        let hooks = &self.values.hooks;
+        Hooking {
+            commands: if hooks.allow_commands {
+                Commands::Allowed
+            } else {
+                Commands::Refused
+            },
+            reach: if hooks.allow_private_addresses {
+                Reach::Everywhere
+            } else {
+                Reach::Public
+            },
+            ..Hooking::default()
+        }
     }
 
     /// Returns how long a lease lasts when nobody says.

@@ -143,6 +143,14 @@ pub(crate) fn line(value: &Value) {
     let _ = writeln!(stdout, "{value}").and_then(|()| stdout.flush());
 }
 
+/// Prints a line at once, and tells whether anybody still reads.
+pub(crate) fn is_heard(text: &str) -> bool {
+    let mut stdout = std::io::stdout().lock();
+    writeln!(stdout, "{text}")
+        .and_then(|()| stdout.flush())
+        .is_ok()
+}
+
 /// Prints lines for people at once.
 pub(crate) fn say(text: &str) {
     let mut stdout = std::io::stdout().lock();

@@ -70,8 +70,14 @@ id! {
     ApprovalId,
     /// A dispatch's number.
     DispatchId,
+    /// A hook's number.
+    HookId,
     /// A discovery's number.
     DiscoveryId,
+    /// A stream's number.
+    StreamId,
+    /// A consumer's number.
+    ConsumerId,
 }
 
 /// A place in the log: 1, 2, 3 … in commit order, 0 before the first event.

@@ -8,6 +8,8 @@ pub mod change;
 pub mod discovery;
 pub mod dispatch;
 pub mod gate;
+pub mod gate_text;
+pub mod hook;
 pub mod id;
 pub mod interest;
 pub mod json;
@@ -33,9 +35,12 @@ pub use change::Change;
 pub use discovery::{DiscoveryOrder, DiscoveryState, DiscoveryStep, DiscoveryTier, Score, Signal};
 pub use dispatch::{DispatchState, Outcome, Step};
 pub use gate::{Approver, Check, CheckKind, Gates, Rule, Tier, Transition};
+pub use gate_text::GateText;
+pub use hook::{HookCommand, HookSecret, HookUrl};
 pub use id::{
-    AgentId, ApprovalId, ArtifactId, ContactId, DiscoveryId, DispatchId, MessageId, ProjectId,
-    ReleaseRequestId, ReservationId, RunId, SentinelId, Seq, TokenId, VerdictId,
+    AgentId, ApprovalId, ArtifactId, ConsumerId, ContactId, DiscoveryId, DispatchId, HookId,
+    MessageId, ProjectId, ReleaseRequestId, ReservationId, RunId, SentinelId, Seq, StreamId,
+    TokenId, VerdictId,
 };
 pub use interest::{Addend, Weight, Weights};
 pub use lease::{LeaseEnd, LeaseMode, Ttl};

@@ -111,6 +111,23 @@ pub const FILTER_KINDS_MAX: usize = 128;
 /// Events that one question looks at, whether they match or not.
 pub const LOOKED_AT_MAX: i64 = 5_000;
 
+/// Bytes of the payload of an event of the callers' own, as JSON.
+pub const CUSTOM_BYTES_MAX: usize = 64 * 1_024;
+/// Streams of one project.
+pub const STREAMS_MAX: i64 = 10_000;
+/// Consumers of one project, and of the workspace.
+pub const CONSUMERS_MAX: i64 = 1_000;
+/// Bytes of what a consumer keeps beside its place, as JSON.
+pub const CURSOR_BYTES_MAX: usize = 16 * 1_024;
+/// The shortest time after which a silent consumer may be gone: longer than it may wait.
+pub const CONSUMER_TTL_US_MIN: i64 = 2 * WAIT_US_MAX;
+/// The longest.
+pub const CONSUMER_TTL_US_MAX: i64 = 30 * 24 * 60 * 60 * 1_000_000;
+/// How seldom it is noted that a consumer asked.
+pub const CONSUMER_SEEN_US: i64 = 30 * 1_000_000;
+/// Consumers that end in one command.
+pub const CONSUMERS_ENDED_MAX: i64 = 500;
+
 /// Statements a connection keeps prepared.
 pub const STATEMENT_CACHE_MAX: usize = 512;
 /// Bytes that must stay free on the data disk; below it writes are refused.
@@ -211,6 +228,8 @@ pub const PORTFOLIO_RUNS_MAX: i64 = 1_000;
 pub const PORTFOLIO_DEPTH_MAX: usize = 16;
 /// Runs that one run may wait for.
 pub const LINKS_PER_RUN_MAX: usize = 100;
+/// Runs that are looked at to find out whether one would wait for itself.
+pub const WAITED_FOR_MAX: usize = 2_000;
 /// Open dispatches of one portfolio, for the same reason.
 pub const OPEN_DISPATCHES_MAX: i64 = 5_000;
 /// Bytes of a prompt.
@@ -301,3 +320,32 @@ pub const SEGMENTS_MAX: usize = 64;
 pub const WILDCARDS_MAX: usize = 16;
 /// Alternatives of a pattern, in all its braces together.
 pub const ALTERNATIVES_MAX: usize = 32;
+
+/// Hooks at the same time.
+pub const HOOKS_MAX: i64 = 64;
+/// Bytes of the address of a hook.
+pub const HOOK_URL_BYTES_MAX: usize = 2_048;
+/// Words of the command of a hook.
+pub const HOOK_ARGUMENTS_MAX: usize = 32;
+/// Bytes of one of them.
+pub const HOOK_ARGUMENT_BYTES_MAX: usize = 4_096;
+/// Events that wait for one hook; more stay in the log until there is room.
+pub const HOOK_WAITING_MAX: i64 = 1_000;
+/// Dead letters of one hook; with more, nothing new is taken for it.
+pub const HOOK_DEAD_MAX: i64 = 10_000;
+/// How often an event is tried before it is a dead letter.
+pub const HOOK_ATTEMPTS_MAX: i64 = 12;
+/// How long one try may take.
+pub const HOOK_TRY_US_MAX: u64 = 10 * 1_000_000;
+/// The rest after the first try that failed; it doubles with each.
+pub const HOOK_REST_US_MIN: i64 = 1_000_000;
+/// The longest rest.
+pub const HOOK_REST_US_MAX: i64 = 60 * 60 * 1_000_000;
+/// Tries at the same time for one hook.
+pub const HOOK_TRIES_AT_ONCE: usize = 4;
+/// Tries at the same time beside the first of each hook.
+pub const HOOK_TRIES_MORE: usize = 16;
+/// How long a server that tells hooks may be silent before another takes over.
+pub const HOOK_LEASE_US: i64 = 20 * 1_000_000;
+/// Bytes of what is noted about a try that failed.
+pub const HOOK_REASON_BYTES_MAX: usize = 512;

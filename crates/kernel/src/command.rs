@@ -1,6 +1,6 @@
 //! A command: a wish as data, decided in one write transaction.
 
-use comity_domain::{Slug, TokenSecret};
+use comity_domain::{HookSecret, Slug, TokenSecret};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -33,6 +33,12 @@ pub trait Command: Serialize + Send + 'static {
     /// Reads, decides and emits.
     fn decide(&self, tx: &mut WriteTx<'_, '_>) -> Result<Self::Answer, Stop>;
 
+    /// Returns what two requests have in common that are one under the caller's key. How long the
+    /// caller waits for the answer is not part of it.
+    fn asked(&self) -> Result<Vec<u8>, serde_json::Error> {
+        serde_json::to_vec(self)
+    }
+
     /// Tells whether an answer is stored under the caller's key; one that did nothing need not be.
     fn is_kept(_answer: &Self::Answer) -> bool {
         true
@@ -40,6 +46,11 @@ pub trait Command: Serialize + Send + 'static {
 
     /// Returns the token that the answer holds, for the surface to hand over once.
     fn issued(_answer: &Self::Answer) -> Option<Issued> {
+        None
+    }
+
+    /// Returns the secret of a hook that the answer holds, to be handed over once as well.
+    fn hook_secret(_answer: &Self::Answer) -> Option<HookSecret> {
         None
     }
 }

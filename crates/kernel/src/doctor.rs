@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
 use crate::ambient::Ambient;
+use crate::dispatch::audit as work;
 use crate::error::{Error, with_causes};
 use crate::gate::audit as audit_gates;
 use crate::log::chain::Chain;
@@ -128,6 +129,7 @@ fn examine_snapshot(
     checks.push(Check::new("revisions", revisions(&mut snapshot))?);
     checks.push(Check::new("words", words(&mut snapshot))?);
     checks.push(Check::new("blobs", blobs(&mut snapshot))?);
+    checks.push(Check::new("work", work::kept_twice(&mut snapshot))?);
     let mark = LeaseTime::from_micros(head.lease_us);
     checks.push(Check::new("leases", audit::overlaps(&mut snapshot, mark))?);
     Ok(Findings {
@@ -274,11 +276,14 @@ fn revisions(read: &mut impl Read) -> Result<String, Error> {
             SubjectKind::Contact => uncounted!("contact"),
             SubjectKind::Reservation => audit::WRONG_ENDS,
             SubjectKind::ReleaseRequest => uncounted!("release_request"),
+            SubjectKind::Hook => uncounted!("hook"),
             SubjectKind::Sentinel => uncounted!("sentinel"),
             SubjectKind::Run => uncounted!("run"),
             SubjectKind::Dispatch => uncounted!("dispatch"),
             SubjectKind::Discovery => uncounted!("discovery"),
             SubjectKind::InterestProfile => uncounted!("interest_profile"),
+            SubjectKind::Stream => uncounted!("stream"),
+            SubjectKind::Consumer => uncounted!("consumer"),
             SubjectKind::Epoch => uncounted!("epoch"),
         };
         let wrong = read.row(sql, params![kind.as_str()], Row::take::<i64>)?;

@@ -194,6 +194,22 @@ pub enum Error {
         /// What would.
         what: String,
     },
+    /// Somebody else has taken the consumer over (I7).
+    #[error("generation {given} of consumer `{consumer}` is not the present one, {present}")]
+    WrongGeneration {
+        /// The consumer.
+        consumer: String,
+        /// What the caller gave.
+        given: i64,
+        /// What is there.
+        present: i64,
+    },
+    /// What the caller wants to read next is in the log no more.
+    #[error("the log begins at event {oldest_seq}: what was before it is pruned")]
+    Pruned {
+        /// The oldest event left.
+        oldest_seq: Seq,
+    },
     /// The idempotency key was used for another request.
     #[error("the idempotency key was used for a different `{operation}` request")]
     IdempotencyMismatch {
@@ -342,6 +358,8 @@ codes! {
     ALREADY_PROMOTED = "already_promoted", 409, 1;
     DISMISSED = "dismissed", 409, 1;
     CYCLE = "cycle", 409, 1;
+    WRONG_GENERATION = "wrong_generation", 409, 1;
+    PRUNED = "pruned", 410, 1;
     IDEMPOTENCY_MISMATCH = "idempotency_mismatch", 409, 1;
     LIMIT_EXCEEDED = "limit_exceeded", 422, 1;
     RATE_LIMITED = "rate_limited", 429, 2;
@@ -388,6 +406,8 @@ impl Error {
             Self::AlreadyPromoted { .. } => ALREADY_PROMOTED,
             Self::Dismissed { .. } => DISMISSED,
             Self::Cycle { .. } => CYCLE,
+            Self::WrongGeneration { .. } => WRONG_GENERATION,
+            Self::Pruned { .. } => PRUNED,
             Self::IdempotencyMismatch { .. } => IDEMPOTENCY_MISMATCH,
             Self::LimitExceeded { .. } => LIMIT_EXCEEDED,
             Self::RateLimited { .. } => RATE_LIMITED,

@@ -2,6 +2,7 @@
 
 mod archiving;
 mod embedding;
+mod telling;
 
 use std::future::Future;
 use std::path::{Path, PathBuf};
@@ -18,6 +19,7 @@ use crate::actor::{Actor, Caller};
 use crate::ambient::Ambient;
 use crate::archive::Archivist;
 use crate::command::Command;
+use crate::consumer::sweep::{SilentConsumers, SweepConsumers};
 use crate::dispatch::due::{DueDispatches, SweepDispatches};
 use crate::doctor::{self, Findings, surroundings};
 use crate::error::Error;
@@ -207,8 +209,8 @@ impl Kernel {
         }
     }
 
-    /// Writes down which leases have expired, which claims were lost and which deadlines have
-    /// passed, if any have.
+    /// Writes down which leases have expired, which claims were lost, which deadlines have passed
+    /// and which consumers are gone, if any.
     pub async fn sweep(&self) -> Result<(), Error> {
         while self.query(Actor::System, Due).await?.answer {
             let swept = self.execute(Actor::System.into(), Sweep).await?;
@@ -218,6 +220,12 @@ impl Kernel {
         }
         while self.query(Actor::System, DueDispatches).await?.answer {
             let swept = self.execute(Actor::System.into(), SweepDispatches).await?;
+            if !swept.answer.more {
+                break;
+            }
+        }
+        while self.query(Actor::System, SilentConsumers).await?.answer {
+            let swept = self.execute(Actor::System.into(), SweepConsumers).await?;
             if !swept.answer.more {
                 break;
             }

@@ -30,6 +30,7 @@ pub mod tx;
 
 pub mod agent;
 pub mod archive;
+pub mod consumer;
 pub mod contact;
 pub mod discovery;
 pub mod dispatch;
@@ -37,6 +38,7 @@ pub mod embedder;
 pub mod epoch;
 pub mod event;
 pub mod gate;
+pub mod hook;
 pub mod lock;
 pub mod mail;
 pub mod portfolio;
@@ -44,6 +46,7 @@ pub mod project;
 pub mod reservation;
 pub mod run;
 pub mod sentinel;
+pub mod stream;
 pub mod token;
 
 pub use actor::{Actor, Caller, Party};

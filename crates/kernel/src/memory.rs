@@ -24,6 +24,8 @@ pub struct Memory {
     pub(crate) lease_ttl_us: i64,
     /// How long a holder must be silent before it may be forced, in new projects.
     pub(crate) lease_grace_us: i64,
+    /// Whether hooks may run programs.
+    pub(crate) hook_commands: bool,
 }
 
 impl Memory {
@@ -35,6 +37,7 @@ impl Memory {
             embedder: options.embedder.clone(),
             lease_ttl_us: options.lease_ttl_us,
             lease_grace_us: options.lease_grace_us,
+            hook_commands: options.hook_commands,
         }
     }
 }
@@ -49,6 +52,7 @@ impl Default for Memory {
             embedder: None,
             lease_ttl_us: TTL_US_DEFAULT,
             lease_grace_us: GRACE_US_DEFAULT,
+            hook_commands: false,
         }
     }
 }

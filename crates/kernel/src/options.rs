@@ -70,6 +70,8 @@ pub struct Options {
     pub lease_ttl_us: i64,
     /// How long a holder must be silent before it may be forced, in new projects.
     pub lease_grace_us: i64,
+    /// Whether hooks may run programs.
+    pub hook_commands: bool,
     /// Who makes vectors of texts, if somebody does.
     pub embedder: Option<Arc<dyn Embedder>>,
     /// The steps of the schema.
@@ -116,6 +118,7 @@ impl Options {
             batch_us_max: BATCH_US_MAX,
             lease_ttl_us: TTL_US_DEFAULT,
             lease_grace_us: GRACE_US_DEFAULT,
+            hook_commands: false,
             embedder: Some(Arc::new(Hashed::default())),
             migrations: MIGRATIONS,
             #[cfg(feature = "testing")]

@@ -31,6 +31,9 @@ impl Default for Limit {
 }
 
 impl Limit {
+    /// The largest page.
+    pub const MOST: Self = Self(PAGE_MAX);
+
     /// Returns the number.
     pub const fn get(self) -> usize {
         self.0 as usize

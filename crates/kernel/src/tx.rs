@@ -13,7 +13,9 @@ use comity_domain::{LeaseTime, Seq, Sha256Hex, Timestamp};
 
 use crate::actor::{Actor, Correlation};
 use crate::ambient::{Ambient, Now};
+use crate::consumer::cursor::CursorRow;
 use crate::error::Error;
+use crate::hook::cursor::{Keep, keep};
 use crate::log::line::payload_hash;
 use crate::log::{self, Envelope, Event, Place, Tables, link};
 use crate::memory::Memory;
@@ -219,6 +221,35 @@ impl<'a, 'b> WriteTx<'a, 'b> {
              on conflict (owner, sha256) do nothing",
             params![owner, sha256.bytes(), size],
             Rows::Any,
+        )
+    }
+
+    /// Keeps where a hook stands, off the log; that there is one is on it.
+    pub(crate) fn keep_hook(&mut self, kept: &Keep<'_>) -> Result<(), StoreError> {
+        keep(self.batch, kept)
+    }
+
+    /// Keeps how far a consumer has come, off the log; that there is one is on it.
+    pub(crate) fn keep_cursor(&mut self, cursor: &CursorRow) -> Result<(), StoreError> {
+        let now = self.batch.now;
+        self.batch.write(
+            "insert into consumer_cursor
+                (consumer_id, placed_seq, seq, document, acked_at, seen_at, seen_lease_us)
+             values (?1, ?2, ?3, ?4, ?5, ?6, ?7)
+             on conflict (consumer_id) do update
+             set placed_seq = excluded.placed_seq, seq = excluded.seq,
+                 document = excluded.document, acked_at = excluded.acked_at,
+                 seen_at = excluded.seen_at, seen_lease_us = excluded.seen_lease_us",
+            params![
+                cursor.consumer,
+                cursor.placed,
+                cursor.seq,
+                &cursor.document,
+                cursor.acked_at,
+                now.at,
+                now.lease,
+            ],
+            Rows::Exactly(1),
         )
     }
 

@@ -6,6 +6,7 @@ use comity_domain::limits::ARCHIVE_LAG_US_MAX;
 use comity_domain::{Seq, Timestamp};
 use comity_kernel::Actor;
 use comity_kernel::archive::{ArchiveState, ArchiveStatus};
+use comity_kernel::hook::standing::{HookStanding, HooksStand};
 use comity_kernel::page::Limit;
 use comity_kernel::project::ListProjects;
 use serde::Serialize;
@@ -77,6 +78,7 @@ pub async fn probe(server: &Server) -> Health {
         git().await,
         archive(server).await,
         vectors(server).await,
+        hooks(server).await,
     ];
     Health {
         status: checks
@@ -210,6 +212,39 @@ async fn vectors(server: &Server) -> Probed {
         (None, Err(_)) => Err("the readers do not answer".to_owned()),
     };
     judged("vectors", Status::Degraded, found)
+}
+
+/// Asks how the hooks stand. Dead letters are for people to look at; a hook that lost its place is
+/// told nothing any more.
+async fn hooks(server: &Server) -> Probed {
+    let found = hooks_stand(server).await.and_then(|stand| {
+        let HooksStand {
+            hooks,
+            lost,
+            lag,
+            waiting,
+            dead,
+            ..
+        } = stand;
+        let said = format!("{hooks} hooks, {lag} events behind, {waiting} wait, {dead} given up");
+        match lost {
+            0 => Ok(said),
+            lost => Err(format!(
+                "{said}; {lost} lost their place: remove and add them"
+            )),
+        }
+    });
+    judged("hooks", Status::Degraded, found)
+}
+
+/// Asks how the hooks stand, but not for long.
+pub(crate) async fn hooks_stand(server: &Server) -> Result<HooksStand, String> {
+    let asked = server.kernel.query(Actor::System, HookStanding);
+    match tokio::time::timeout(PATIENCE, asked).await {
+        Ok(Ok(read)) => Ok(read.answer),
+        Ok(Err(error)) => Err(error.to_string()),
+        Err(_) => Err("the readers do not answer".to_owned()),
+    }
 }
 
 /// Asks how the archive stands, but not for long.

@@ -2,14 +2,16 @@
 //!
 //! There is no SQL here. `http` is the route table on one page, `connection` how callers get in,
 //! `socket` the door for this machine's owner, `feed` what is told live, `health` the live probe,
-//! `upkeep` what a server does every few seconds, `archiving` how the log gets into Git, `outbound`
-//! how requests leave it, `embedder` who makes vectors of texts.
+//! `upkeep` what a server does every few seconds, `archiving` how the log gets into Git, `hooks` how
+//! others are told of it, `outbound` how requests leave the server, `embedder` who makes vectors of
+//! texts.
 
 pub mod archiving;
 mod connection;
 pub mod embedder;
 mod feed;
 pub mod health;
+pub mod hooks;
 pub mod http;
 mod known;
 pub mod mcp;
@@ -37,6 +39,7 @@ use tokio::sync::{Semaphore, SemaphorePermit, watch};
 use crate::archiving::{Archive, Archiving};
 use crate::embedder::follow::Trouble;
 use crate::feed::Hub;
+use crate::hooks::{Hooking, Telling};
 use crate::known::Known;
 use crate::metrics::Metrics;
 use crate::rate::Rates;
@@ -65,6 +68,8 @@ pub struct Settings {
     pub data: Option<DataDir>,
     /// How the archive is written; without it there is none.
     pub archive: Option<Archiving>,
+    /// How hooks are told.
+    pub hooks: Hooking,
 }
 
 impl Default for Settings {
@@ -77,6 +82,7 @@ impl Default for Settings {
             connections_max: 4_096,
             data: None,
             archive: None,
+            hooks: Hooking::default(),
         }
     }
 }
@@ -205,8 +211,14 @@ impl Server {
         let upkeep = tokio::spawn(upkeep::run(Arc::clone(&self.kernel)));
         let (kernel, feeds) = (Arc::clone(&self.kernel), Arc::clone(&self.feeds));
         let tail = tokio::spawn(feed::tail(Arc::clone(&kernel), Arc::clone(&feeds)));
-        let (stop_archiving, stopped) = watch::channel(false);
-        let archiving = tokio::spawn(self.archive.follow(kernel.head(), stopped));
+        let (stop_following, stopped) = watch::channel(false);
+        let archiving = tokio::spawn(self.archive.follow(kernel.head(), stopped.clone()));
+        let telling = Telling::new(
+            Arc::clone(&kernel),
+            self.ambient.clone(),
+            self.settings.hooks,
+        );
+        let telling = tokio::spawn(telling.run(stopped));
         let embedding = embedder::follow::run(Arc::clone(&kernel), self.embedding.clone());
         let embedding = tokio::spawn(embedding);
         let connections_max = connection::within_descriptors(self.settings.connections_max);
@@ -220,7 +232,7 @@ impl Server {
             }
             kernel.end_waits();
             feeds.end();
-            stop_archiving.send_replace(true);
+            stop_following.send_replace(true);
         };
         doors.keep_open(listener, socket, ends).await;
         // They were told to end when the doors closed; what is left takes no answer.
@@ -228,6 +240,7 @@ impl Server {
         // It has had its second since the doors began to close.
         let _ = archiving.await;
         embedding.abort();
+        let _ = telling.await;
         tail.abort();
         upkeep.abort();
         Ok(())

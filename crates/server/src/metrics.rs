@@ -6,6 +6,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use comity_kernel::hook::standing::HooksStand;
+
 /// Upper bounds of the latency buckets, in microseconds.
 const BUCKETS_US: [u64; 10] = [
     500, 1_000, 2_500, 5_000, 10_000, 25_000, 50_000, 100_000, 1_000_000, 10_000_000,
@@ -46,6 +48,8 @@ pub(crate) struct Gauges {
     pub(crate) resident_bytes: Option<u64>,
     /// How many events are not archived, and the last that is; nothing where there is no archive.
     pub(crate) archive: Option<(i64, i64)>,
+    /// How the hooks stand.
+    pub(crate) hooks: Option<HooksStand>,
 }
 
 impl Metrics {
@@ -107,6 +111,12 @@ impl Metrics {
         if let Some((lag, through)) = gauges.archive {
             single(&mut text, "comity_archive_lag_events", "gauge", lag);
             single(&mut text, "comity_archive_through_seq", "gauge", through);
+        }
+        if let Some(stand) = gauges.hooks {
+            single(&mut text, "comity_hooks", "gauge", stand.hooks);
+            single(&mut text, "comity_hooks_lag_events", "gauge", stand.lag);
+            single(&mut text, "comity_hooks_waiting", "gauge", stand.waiting);
+            single(&mut text, "comity_hooks_dead_letters", "gauge", stand.dead);
         }
         self.render_requests(&mut text);
         self.render_latency(&mut text);
@@ -177,12 +187,19 @@ mod tests {
             descriptors: Some(9),
             resident_bytes: None,
             archive: Some((4, 3)),
+            hooks: Some(HooksStand {
+                lag: 5,
+                dead: 6,
+                ..HooksStand::default()
+            }),
         });
         drop(open);
         for line in [
             "comity_log_head_seq 7",
             "comity_archive_lag_events 4",
             "comity_archive_through_seq 3",
+            "comity_hooks_lag_events 5",
+            "comity_hooks_dead_letters 6",
             "comity_connections 1",
             "comity_streams 3",
             "comity_requests_total{operation=\"orient\",status=\"200\"} 1",

@@ -29,6 +29,8 @@ pub fn write(kit: &mut Kit, events_min: i64) {
     for kind in Event::KINDS {
         assert!(kinds.iter().any(|found| found == kind), "no {kind}");
     }
+    let custom = |found: &String| found.starts_with("custom.");
+    assert!(kinds.iter().any(custom), "no event of the callers' own");
 }
 
 /// A team of two in a project of their own.
@@ -63,6 +65,7 @@ impl<'a> Team<'a> {
         self.hold_leases();
         self.work();
         self.find();
+        self.append();
         self.leave();
     }
 
@@ -153,6 +156,30 @@ impl<'a> Team<'a> {
             "project": self.project, "source": "feed", "since_time": "2001-01-01T00:00:00Z",
         });
         self.call(operator, "roll_back_source", &back);
+    }
+
+    /// A stream that both write to, and a consumer that reads it.
+    fn append(&self) {
+        let operator = &Actor::OPERATOR;
+        for (version, who) in [&self.ann, &self.bob].into_iter().enumerate() {
+            let said = json!({
+                "stream": "notes", "kind": "custom.note", "payload": { "n": version, "say": self.words(4) },
+                "expected_version": version,
+            });
+            self.call(who, "append_event", &said);
+        }
+        let mut reader = json!({
+            "project": self.project, "name": "reader", "filter": { "kinds": ["custom.note"] }, "since": 0,
+        });
+        let added = self.call(operator, "register_consumer", &reader);
+        reader["ttl"] = json!("2m");
+        self.call(operator, "register_consumer", &reader);
+        let ack = json!({
+            "project": self.project, "name": "reader", "generation": 2, "seq": added["seq"], "extra": { "n": self.number },
+        });
+        self.call(operator, "ack_consumer", &ack);
+        let back = json!({ "project": self.project, "name": "reader", "to_seq": 0 });
+        self.call(operator, "reset_consumer", &back);
     }
 
     fn call(&self, who: &Actor, operation: &str, request: &Value) -> Value {

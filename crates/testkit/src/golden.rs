@@ -6,6 +6,7 @@
 mod discoveries;
 mod runs;
 mod sql;
+mod streams;
 
 use std::collections::BTreeMap;
 
@@ -149,6 +150,7 @@ pub fn scenario(kit: &Kit) {
     dispatches(kit, &red, &gray);
     runs::runs(kit, &red);
     discoveries::discoveries(kit, &red);
+    streams::streams(kit, &red);
     let blue = authenticated(kit, "rotate_token", json!({ "agent": 1 }));
     self::call(kit, &blue, "reserve_files", json!({ "paths": ["last"] }));
     call("revoke_token", json!({ "id": 1 }));

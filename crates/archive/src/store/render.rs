@@ -89,6 +89,12 @@ fn rendered(batch: &Batch, recorded: &Recorded, event: &Event) -> Vec<(String, C
         | Event::ReleaseAnswered(_)
         | Event::SentinelClaimed(_)
         | Event::SentinelReset(_)
+        | Event::HookAdded(_)
+        | Event::HookRemoved(_)
+        | Event::ConsumerRegistered(_)
+        | Event::ConsumerReset(_)
+        | Event::ConsumerExpired(_)
+        | Event::CustomAppended(_)
         | Event::EpochBegun(_) => Vec::new(),
         comity_kernel::discovery_event!() => discovery::file(batch, recorded, event)
             .into_iter()

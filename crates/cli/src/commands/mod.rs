@@ -12,6 +12,7 @@ pub(crate) mod contact;
 pub(crate) mod discovery;
 pub(crate) mod dispatch;
 pub(crate) mod doctor;
+pub(crate) mod events;
 pub(crate) mod export;
 pub(crate) mod fleet;
 pub(crate) mod gate;

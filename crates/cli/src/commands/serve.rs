@@ -96,6 +96,7 @@ fn settings(config: &Config, data: &DataDir) -> Settings {
         connections_max: limits.connections_max,
         data: Some(data.clone()),
         archive: config.archiving(data),
+        hooks: config.hooking(),
     }
 }
 

@@ -35,6 +35,8 @@ keys! {
     archive.enabled, "COMITY_ARCHIVE_ENABLED";
     archive.batch_max, "COMITY_ARCHIVE_BATCH_MAX";
     archive.interval, "COMITY_ARCHIVE_INTERVAL";
+    hooks.allow_commands, "COMITY_HOOKS_ALLOW_COMMANDS";
+    hooks.allow_private_addresses, "COMITY_HOOKS_ALLOW_PRIVATE_ADDRESSES";
     writer.queue_max, "COMITY_WRITER_QUEUE_MAX";
     writer.batch_max, "COMITY_WRITER_BATCH_MAX";
     readers.threads, "COMITY_READERS_THREADS";

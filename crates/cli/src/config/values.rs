@@ -22,6 +22,7 @@ pub(crate) struct Values {
     pub(crate) limits: Limits,
     pub(super) leases: Leases,
     pub(super) archive: Archive,
+    pub(super) hooks: Hooks,
     pub(super) writer: Writer,
     pub(super) readers: Readers,
     pub(super) embedder: Embedder,
@@ -107,6 +108,14 @@ pub(super) struct Archive {
     pub(super) interval: Term,
 }
 
+/// What hooks may do.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Hooks {
+    pub(super) allow_commands: bool,
+    pub(super) allow_private_addresses: bool,
+}
+
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Writer {
@@ -169,6 +178,10 @@ impl Default for Values {
                 enabled: true,
                 batch_max: ARCHIVE_BATCH_DEFAULT,
                 interval: Term::millis(ARCHIVE_INTERVAL_MS_DEFAULT),
+            },
+            hooks: Hooks {
+                allow_commands: false,
+                allow_private_addresses: false,
             },
             writer: Writer {
                 queue_max: QUEUE_MAX,

@@ -8,7 +8,7 @@ use comity_kernel::actor::{Actor, Caller};
 use comity_kernel::ambient::Ambient;
 use comity_kernel::datadir::{DataDir, Hold};
 use comity_kernel::epoch::begin_epoch;
-use comity_kernel::operation::{Operation, with_secret};
+use comity_kernel::operation::Operation;
 use comity_kernel::options::Sharing;
 use comity_kernel::{Error, Kernel};
 use comity_server::archiving::Off;
@@ -115,10 +115,7 @@ impl Embedded {
         };
         let outcome = (operation.call)(&self.kernel, caller, request).await;
         let outcome = outcome.map_err(|error| error.numbered(&Ambient::system()))?;
-        Ok(match outcome.issued {
-            Some(issued) => with_secret(outcome.answer, &issued.secret.reveal()),
-            None => outcome.answer,
-        })
+        Ok(outcome.whole())
     }
 
     /// Archives everything there is; after each piece `goes_on` is told how far it is.

@@ -94,7 +94,7 @@ fn state(one: &Value) -> String {
     field(one, "state").replace('_', " ")
 }
 
-fn details(one: &Value) -> [(&'static str, String); 13] {
+fn details(one: &Value) -> [(&'static str, String); 14] {
     let span = |name: &str| one.get(name).and_then(Value::as_i64).map(length);
     let text = |name| field(one, name);
     let when = |name| match text(name) {
@@ -114,6 +114,7 @@ fn details(one: &Value) -> [(&'static str, String); 13] {
         ("group", text("group")),
         ("attempt", retried),
         ("waits for", numbers(one, "waits_for")),
+        ("blocked by", numbers(one, "blocked_by")),
         ("fence", text("fence")),
         (
             "claim",

@@ -5,6 +5,7 @@ pub(crate) mod archive;
 mod conversation;
 pub(crate) mod discoveries;
 pub(crate) mod dispatches;
+pub(crate) mod events;
 pub(crate) mod evidence;
 mod field;
 pub(crate) mod gates;

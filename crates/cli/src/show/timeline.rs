@@ -31,7 +31,7 @@ pub(crate) fn timeline(page: &Value) -> String {
 }
 
 /// A time of the wire to the second: `2026-11-15 09:30:00`.
-fn moment(time: &str) -> String {
+pub(super) fn moment(time: &str) -> String {
     let (day, clock) = time.split_once('T').unwrap_or((time, ""));
     let clock = clock.split(['.', 'Z']).next().unwrap_or_default();
     format!("{day} {clock}").trim_end().to_owned()

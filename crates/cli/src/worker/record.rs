@@ -32,6 +32,9 @@ pub(super) struct Running {
     pub(super) nonce: String,
     /// Its keeper, as soon as there is one.
     pub(super) keeper: Option<Process>,
+    /// The start of the machine that its keeper is of: numbers and ticks begin anew with each.
+    #[serde(default)]
+    pub(super) boot: String,
 }
 
 /// The record of a running command, locked until it is dropped.
@@ -120,9 +123,10 @@ fn read(path: &Path) -> Option<Running> {
 
 /// Ends everything that came of a command.
 fn end(running: &Running) {
+    let keeper = running.keeper.filter(|_| running.boot == tree::boot());
     let left = || {
         let mut left = tree::with_nonce(&running.nonce);
-        if let Some(keeper) = running.keeper.filter(|keeper| keeper.is_alive()) {
+        if let Some(keeper) = keeper.filter(|keeper| keeper.is_alive()) {
             left.extend(tree::below(keeper.pid));
             left.push(keeper);
         }
@@ -156,6 +160,7 @@ mod tests {
             fence: 70,
             nonce: nonce.to_owned(),
             keeper,
+            boot: tree::boot(),
         }
     }
 
@@ -210,6 +215,25 @@ mod tests {
         drop(Record::write(&folder.files(7, 70).record, &record).unwrap());
         assert_eq!(swept(&folder), [record]);
         assert!(stranger.try_wait().unwrap().is_none());
+        stranger.kill().unwrap();
+        stranger.wait().unwrap();
+    }
+
+    #[test]
+    fn a_number_of_before_the_machine_was_started_is_left_alone() {
+        let directory = tempfile::tempdir().unwrap();
+        let folder = Folder::of(directory.path()).unwrap();
+        let mut stranger = child("exec sleep 600", "somebody-else");
+        let same = Process::of(stranger.id()).unwrap();
+        for boot in ["", "another"] {
+            let record = Running {
+                boot: boot.to_owned(),
+                ..running("record-test-boot", Some(same))
+            };
+            drop(Record::write(&folder.files(7, 70).record, &record).unwrap());
+            assert_eq!(swept(&folder), [record]);
+            assert!(stranger.try_wait().unwrap().is_none());
+        }
         stranger.kill().unwrap();
         stranger.wait().unwrap();
     }

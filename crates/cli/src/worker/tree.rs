@@ -62,6 +62,12 @@ impl Process {
     }
 }
 
+/// Returns what this start of the machine is known by; nothing where it cannot be told.
+pub(super) fn boot() -> String {
+    let id = std::fs::read_to_string("/proc/sys/kernel/random/boot_id");
+    id.map(|id| id.trim().to_owned()).unwrap_or_default()
+}
+
 /// Returns everything below a process that runs.
 pub(super) fn below(root: i32) -> Vec<Process> {
     below_some(&[root])

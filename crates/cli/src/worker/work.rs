@@ -15,6 +15,7 @@ use super::keeper::{Cause, Order, Word};
 use super::keepers::{Kept, Plan};
 use super::record::{Record, Running};
 use super::report::Report;
+use super::tree;
 use super::words::lines;
 use super::worker::Worker;
 
@@ -156,6 +157,7 @@ impl Worker {
             fence: hold.fence.get(),
             nonce: random_word(),
             keeper: None,
+            boot: tree::boot(),
         };
         let record = Record::write(&files.record, &running)?;
         let kept = self.keepers.start(&Plan {

@@ -179,9 +179,13 @@ impl Worker {
         }
     }
 
-    /// Ends what dead workers left, and says so of claims that still hold.
+    /// Ends what dead workers left, says so of claims that still hold, and forgets what was written
+    /// long ago.
     pub(super) fn sweep(&self) -> Result<(), Failure> {
-        let swept = record::sweep(&self.folder);
+        let swept = record::sweep(&self.folder).and_then(|swept| {
+            self.folder.forget_old_logs()?;
+            Ok(swept)
+        });
         let swept = swept.map_err(|error| {
             let folder = self.folder.path().display();
             Failure::unusable(format!("`{folder}` cannot be read: {error}"))

@@ -233,6 +233,12 @@ impl Mentioned {
             | Event::ReleaseAnswered(_)
             | Event::SentinelClaimed(_)
             | Event::SentinelReset(_)
+            | Event::HookAdded(_)
+            | Event::HookRemoved(_)
+            | Event::ConsumerRegistered(_)
+            | Event::ConsumerReset(_)
+            | Event::ConsumerExpired(_)
+            | Event::CustomAppended(_)
             | Event::EpochBegun(_) => {}
             work_event!() => self.add_work(event),
             discovery_event!() => self.add_discovery(event),

@@ -10,15 +10,11 @@ use crate::log::{Apply, Place, Subject, SubjectKind, Tables};
 use crate::params;
 use crate::store::{Rows, StoreError};
 
-/// Puts dispatches into the queue: those that may be claimed, among some.
-macro_rules! enqueue {
+/// The dispatches that may be claimed, among some.
+macro_rules! claimable {
     ($among:literal) => {
         concat!(
-            "insert into dispatch_queue
-                (dispatch_id, project_id, agent_kind, run_id, priority, not_before_lease_us)
-             select d.id, d.project_id, d.agent_kind, coalesce(d.run_id, 0), d.priority,
-                d.not_before_lease_us
-             from dispatch d left join run r on r.id = d.run_id
+            "from dispatch d left join run r on r.id = d.run_id
              where ",
             $among,
             " and d.state = 'queued' and (d.run_id is null or r.state = 'active')
@@ -26,8 +22,23 @@ macro_rules! enqueue {
                     select 1 from dispatch_dependency w where w.dispatch_id = d.id
                     and not exists (
                         select 1 from dispatch o
-                        where o.origin_id = w.origin_id and o.state = 'completed'))
-             on conflict (dispatch_id) do nothing"
+                        where o.origin_id = w.origin_id and o.state = 'completed'))"
+        )
+    };
+}
+
+pub(super) use claimable;
+
+/// Puts dispatches into the queue: those that may be claimed, among some.
+macro_rules! enqueue {
+    ($among:literal) => {
+        concat!(
+            "insert into dispatch_queue
+                (dispatch_id, project_id, agent_kind, run_id, priority, not_before_lease_us)
+             select d.id, d.project_id, d.agent_kind, coalesce(d.run_id, 0), d.priority,
+                d.not_before_lease_us ",
+            claimable!($among),
+            " on conflict (dispatch_id) do nothing"
         )
     };
 }

@@ -52,6 +52,13 @@ impl Command for ClaimDispatch {
     const WHO: &'static [Party] = &[Party::Agent, Party::Operator];
     type Answer = ClaimedDispatch;
 
+    fn asked(&self) -> Result<Vec<u8>, serde_json::Error> {
+        serde_json::to_vec(&Self {
+            wait: None,
+            ..self.clone()
+        })
+    }
+
     fn decide(&self, tx: &mut WriteTx<'_, '_>) -> Result<ClaimedDispatch, Stop> {
         let actor = tx.actor().clone();
         let project = project_table::resolve(tx, &actor, self.project.as_ref())?;

@@ -11,14 +11,17 @@ use crate::store::{Row, StoreError};
 use crate::tx::Read;
 
 /// Counts what is in hand; a claim whose time is up holds nothing. That the state is open is said as
-/// the index says it.
+/// the index says it, and the count is one of each run: as a join, SQLite reads the open dispatches of
+/// all runs.
 fn in_hand(read: &mut impl Read, run: RunId) -> Result<i64, StoreError> {
     let now = read.now().lease;
     read.one(
         below!(
-            "select count(*) from below b join dispatch d on d.run_id = b.id
-             where d.state in ('queued', 'spawned', 'running') and d.state in ('spawned', 'running')
-                 and d.claim_lease_us > ?2"
+            "select cast(sum((
+                 select count(*) from dispatch d where d.run_id = b.id
+                     and d.state in ('queued', 'spawned', 'running')
+                     and d.state in ('spawned', 'running') and d.claim_lease_us > ?2)) as bigint)
+             from below b"
         ),
         params![run, now],
         Row::take,
@@ -30,9 +33,12 @@ fn in_hand_of_kind(read: &mut impl Read, run: RunId, kind: &str) -> Result<i64, 
     let now = read.now().lease;
     read.one(
         below!(
-            "select count(*) from below b join dispatch d on d.run_id = b.id
-             where d.state in ('queued', 'spawned', 'running') and d.state in ('spawned', 'running')
-                 and d.claim_lease_us > ?2 and d.agent_kind = ?3"
+            "select cast(sum((
+                 select count(*) from dispatch d where d.run_id = b.id
+                     and d.state in ('queued', 'spawned', 'running')
+                     and d.state in ('spawned', 'running') and d.claim_lease_us > ?2
+                     and d.agent_kind = ?3)) as bigint)
+             from below b"
         ),
         params![run, now, kind],
         Row::take,
@@ -42,8 +48,10 @@ fn in_hand_of_kind(read: &mut impl Read, run: RunId, kind: &str) -> Result<i64, 
 fn open(read: &mut impl Read, run: RunId) -> Result<i64, StoreError> {
     read.one(
         below!(
-            "select count(*) from below b join dispatch d on d.run_id = b.id
-             where d.state in ('queued', 'spawned', 'running')"
+            "select cast(sum((
+                 select count(*) from dispatch d where d.run_id = b.id
+                     and d.state in ('queued', 'spawned', 'running'))) as bigint)
+             from below b"
         ),
         params![run],
         Row::take,

@@ -1,6 +1,7 @@
 //! Dispatches: work handed to whoever claims it, settled once and for ever.
 
 pub(crate) mod apply;
+pub(crate) mod audit;
 pub mod cancel;
 mod candidate;
 pub mod claim;

@@ -51,6 +51,9 @@ pub struct Dispatch {
     pub depends_on: Vec<DispatchId>,
     /// What of that is not completed yet.
     pub waits_for: Vec<DispatchId>,
+    /// What of that has ended otherwise, and nobody is at it: this can never be claimed, unless what
+    /// failed or timed out is retried. What was cancelled cannot be.
+    pub blocked_by: Vec<DispatchId>,
     /// Who claimed it, by name or `operator`; null as long as nobody has.
     pub claimed_by: Option<String>,
     /// Who claimed it, by number; null for the operator.
@@ -118,6 +121,10 @@ macro_rules! dispatch_from {
                     where w.dispatch_id = d.id and not exists (
                         select 1 from dispatch o
                         where o.origin_id = w.origin_id and o.state = 'completed')),
+                (select string_agg(cast(w.origin_id as text), ',') from dispatch_dependency w
+                    where w.dispatch_id = d.id and not exists (
+                        select 1 from dispatch o where o.origin_id = w.origin_id
+                        and o.state in ('queued', 'spawned', 'running', 'completed'))),
                 a.name, d.claimant_id, d.fence, d.claim_lease_us, d.claims, d.deadline_lease_us,
                 d.not_before_lease_us, d.tokens, d.progress, d.verdict, d.summary, ",
             $result,
@@ -354,7 +361,7 @@ fn stored(row: &mut Row, now: LeaseTime) -> Result<Stored, StoreError> {
     let (priority, group) = (row.take()?, row.take()?);
     let state = row.word(DispatchState::from_word)?;
     let (attempt, origin, retry_of) = (row.take()?, row.take()?, row.take()?);
-    let (depends_on, waits_for) = (numbers(row)?, numbers(row)?);
+    let (depends_on, waits_for, blocked_by) = (numbers(row)?, numbers(row)?, numbers(row)?);
     let (claimant, claimant_id) = (row.take::<Option<String>>()?, row.take()?);
     let fence: Option<Seq> = row.take()?;
     let (expires, claims) = (row.take()?, row.take()?);
@@ -386,6 +393,7 @@ fn stored(row: &mut Row, now: LeaseTime) -> Result<Stored, StoreError> {
         retry_of,
         depends_on,
         waits_for,
+        blocked_by,
         claimed_by: fence.map(|_| claimant.unwrap_or_else(|| "operator".to_owned())),
         claimant_id,
         fence,

@@ -75,6 +75,12 @@ impl Error {
                 "nothing is left to do; submit it under another `source_id` if it is wanted after all"
             }
             Self::Cycle { .. } => "remove a link of the circle first, or link the other way round",
+            Self::WrongGeneration { .. } => {
+                "stop: another instance reads for this consumer; `register_consumer` takes it back"
+            }
+            Self::Pruned { .. } => {
+                "go on with `since` one below `oldest_seq`, a consumer by `reset_consumer`; the archive has the rest"
+            }
             Self::IdempotencyMismatch { .. } => "use a new key for a new request",
             Self::LimitExceeded { .. } => "use less of it, or end some of it first",
             Self::RateLimited { .. } => {
@@ -144,6 +150,10 @@ impl Error {
                 score, threshold, ..
             } => json!({ "score": score, "threshold": threshold }),
             Self::AlreadyPromoted { reference, .. } => json!({ "ref": reference }),
+            Self::WrongGeneration { given, present, .. } => {
+                json!({ "given": given, "present": present })
+            }
+            Self::Pruned { oldest_seq } => json!({ "oldest_seq": oldest_seq }),
             Self::UnknownRecipient { name, near } => json!({ "name": name, "near": near }),
             Self::ReservationConflict { conflicts } => json!({ "conflicts": conflicts }),
             Self::NotHolder { held_by, .. } => json!({ "held_by": held_by }),

@@ -4,11 +4,12 @@ use comity_domain::Seq;
 use comity_domain::limits::PAGE_MAX;
 
 use super::entry::Entry;
+use super::filter::Filter;
 use super::table;
 use crate::actor::{Actor, Party};
 use crate::error::Error;
 use crate::query::Query;
-use crate::tx::Snapshot;
+use crate::tx::{Read as _, Snapshot};
 
 /// Asks for the next events after a place in the log, as many as make a page.
 #[derive(Clone, Copy, Debug)]
@@ -23,6 +24,13 @@ impl Query for LogAfter {
     type Answer = Vec<Entry>;
 
     fn run(&self, _actor: &Actor, snapshot: &mut Snapshot<'_>) -> Result<Vec<Entry>, Error> {
-        Ok(table::entries(snapshot, self.since, PAGE_MAX.into())?)
+        let until = snapshot.head();
+        let rows = PAGE_MAX as usize;
+        Ok(table::entries(
+            snapshot,
+            &Filter::default(),
+            (self.since, until),
+            rows,
+        )?)
     }
 }

@@ -72,10 +72,7 @@ pub struct ShownSubject<'a> {
 impl Entry {
     /// Finds out who may see an event.
     pub(super) fn new(recorded: Recorded, hidden: &Hidden) -> Self {
-        let event = recorded
-            .payload
-            .as_deref()
-            .and_then(|payload| Event::read(&recorded.kind, recorded.v, payload)?.ok());
+        let event = read(&recorded);
         let revokes = match &event {
             Some(Event::TokenRevoked(revoked)) => Some(revoked.id),
             _ => None,
@@ -120,6 +117,11 @@ impl Entry {
     /// Returns the token that is good no more from here on.
     pub const fn revokes(&self) -> Option<TokenId> {
         self.revokes
+    }
+
+    /// Reads what happened; `None` where this program cannot.
+    pub(super) fn event(&self) -> Option<Event> {
+        read(&self.recorded)
     }
 
     /// Returns how many bytes its payload has.
@@ -179,6 +181,11 @@ impl Entry {
         }
         payload
     }
+}
+
+fn read(recorded: &Recorded) -> Option<Event> {
+    let payload = recorded.payload.as_deref()?;
+    Event::read(&recorded.kind, recorded.v, payload)?.ok()
 }
 
 fn shown(mut payload: Value, view: View) -> Value {

@@ -129,9 +129,16 @@ impl Vision {
             | Event::ReleaseAnswered(_)
             | Event::SentinelClaimed(_)
             | Event::SentinelReset(_)
+            | Event::ConsumerRegistered(_)
+            | Event::ConsumerReset(_)
+            | Event::ConsumerExpired(_)
+            | Event::CustomAppended(_)
             | work_event!()
             | discovery_event!() => Self::Project(event.inner().project()),
-            Event::TokenCreated(_) | Event::TokenRevoked(_) => Self::Operator,
+            Event::TokenCreated(_)
+            | Event::TokenRevoked(_)
+            | Event::HookAdded(_)
+            | Event::HookRemoved(_) => Self::Operator,
             Event::EpochBegun(_) => Self::Everybody,
             Event::MessageSent(sent) => Self::Sent {
                 project: sent.project,

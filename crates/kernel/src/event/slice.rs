@@ -5,12 +5,14 @@ use std::sync::Arc;
 use comity_domain::Seq;
 use comity_domain::limits::PAGE_MAX;
 
-use super::table;
+use super::entry::Entry;
+use super::look::look;
+use super::sight::View;
 use super::watch::Watch;
 use crate::actor::{Actor, Party};
 use crate::error::Error;
 use crate::query::Query;
-use crate::tx::{Read as _, Snapshot};
+use crate::tx::Snapshot;
 
 /// Asks for the next events after a place in the log, of those that are followed.
 ///
@@ -51,24 +53,18 @@ impl Query for ReadSlice {
     type Answer = Slice;
 
     fn run(&self, _actor: &Actor, snapshot: &mut Snapshot<'_>) -> Result<Slice, Error> {
-        let entries = table::entries(snapshot, self.since, PAGE_MAX.into())?;
-        let last = entries.last().map(super::Entry::seq);
-        let mut told = Vec::new();
-        for entry in &entries {
-            if let Some(view) = self.watch.view(entry) {
-                told.push(Told {
-                    seq: entry.seq(),
-                    kind: entry.kind().into(),
-                    json: entry.json(view)?.into(),
-                });
-            }
-        }
-        let head = snapshot.head();
-        let through = last.unwrap_or_else(|| self.since.max(head));
+        let looked = look(snapshot, &self.watch, self.since, PAGE_MAX as usize)?;
+        let tell = |(entry, view): &(Entry, View)| {
+            Ok(Told {
+                seq: entry.seq(),
+                kind: entry.kind().into(),
+                json: entry.json(*view)?.into(),
+            })
+        };
         Ok(Slice {
-            told,
-            through,
-            more: through < head,
+            told: looked.seen.iter().map(tell).collect::<Result<_, Error>>()?,
+            through: looked.through,
+            more: looked.more,
         })
     }
 }

@@ -6,6 +6,7 @@ use super::Examined;
 use super::evidence;
 use crate::error::{Error, Impossible};
 use crate::run::table::{self, Run};
+use crate::store::StoreError;
 use crate::tx::Read;
 
 /// A step that a run may take, and what its gates were found to be.
@@ -60,18 +61,17 @@ fn examine(read: &mut impl Read, run: &Run, to: usize) -> Result<Vec<Examined>, 
             from: from.clone(),
             to: to.clone(),
         };
-        for rule in run.gates.of(&step) {
-            examined.push(check(read, run, &step, rule.clone())?);
-        }
+        let mut rules = run
+            .gates
+            .of(&step)
+            .map_err(|_| StoreError::Shape("gates"))?;
         // A budget that is enforced is a check of every step.
-        let named = |rule: &Rule| *rule == Rule::hard(Check::BudgetNotExceeded);
-        if run.budget_enforced && !run.gates.of(&step).iter().any(named) {
-            examined.push(check(
-                read,
-                run,
-                &step,
-                Rule::hard(Check::BudgetNotExceeded),
-            )?);
+        let budget = Rule::hard(Check::BudgetNotExceeded);
+        if run.budget_enforced && !rules.contains(&budget) {
+            rules.push(budget);
+        }
+        for rule in rules {
+            examined.push(check(read, run, &step, rule)?);
         }
     }
     Ok(examined)

@@ -4,15 +4,13 @@ use comity_domain::{Phase, RunId};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::check::GateVerdict;
 use super::evaluate;
 use crate::actor::Party;
 use crate::command::{Command, Stop};
-use crate::run::advance::{AdvancedRun, moved};
-use crate::run::ended::after_the_move;
+use crate::run::Words;
+use crate::run::advance::{AdvancedRun, take_the_way};
 use crate::run::event::GateOverridden;
 use crate::run::table;
-use crate::run::{Words, changed};
 use crate::tx::WriteTx;
 
 /// Moves a run on whatever its gate says; what the gate said is recorded with the reason.
@@ -41,13 +39,8 @@ impl Command for OverrideGate {
         }
         run.must_be_active()?;
         let way = evaluate::way(tx, &run)?;
-        let gate = GateVerdict::of(&run, &way);
-        tx.emit(GateOverridden {
-            moved: moved(&run, &way),
-            reason: self.reason.to_string(),
-        })?;
-        after_the_move(tx, &run, &way)?;
-        let run = changed(tx, run.id)?;
-        Ok(AdvancedRun { run, gate })
+        let reason = self.reason.to_string();
+        let event = |moved| GateOverridden { moved, reason };
+        Ok(take_the_way(tx, run, way, event)?)
     }
 }

@@ -1,9 +1,10 @@
 //! Everything that can happen, and how each event changes the tables.
 
-use comity_domain::{ProjectId, RunId, Seq, Timestamp};
+use comity_domain::{CustomKind, ProjectId, RunId, Seq, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use crate::agent::event::{AgentRegistered, AgentRetired, AgentUpdated};
+use crate::consumer::event::{ConsumerExpired, ConsumerRegistered, ConsumerReset};
 use crate::contact::event::{ContactAnswered, ContactRequested};
 use crate::discovery::event::{
     DiscoveryDecayed, DiscoveryDismissed, DiscoveryEmbedded, DiscoveryPromoted, DiscoveryScored,
@@ -14,6 +15,7 @@ use crate::dispatch::event::{
     DispatchReported, DispatchReturned, DispatchStarted, DispatchTimedOut,
 };
 use crate::epoch::event::EpochBegun;
+use crate::hook::event::{HookAdded, HookRemoved};
 use crate::mail::event::{MessageAcknowledged, MessageRead, MessageSent};
 use crate::project::event::{ProjectCreated, ProjectUpdated};
 use crate::reservation::event::{
@@ -27,6 +29,7 @@ use crate::run::event::{
 };
 use crate::sentinel::event::{SentinelClaimed, SentinelReset};
 use crate::store::{Param, Row, Rows, Session, StoreError};
+use crate::stream::event::CustomAppended;
 use crate::token::event::{TokenCreated, TokenRevoked};
 
 /// What an event is about.
@@ -81,12 +84,18 @@ subjects! {
     Run = "run",
     /// A dispatch.
     Dispatch = "dispatch",
+    /// A hook.
+    Hook = "hook",
     /// A discovery.
     Discovery = "discovery",
     /// What a project is interested in; its number is the project's.
     InterestProfile = "interest_profile",
     /// An epoch of the log.
     Epoch = "epoch",
+    /// A stream of the callers' own.
+    Stream = "stream",
+    /// A consumer of the log.
+    Consumer = "consumer",
 }
 
 /// Where an event stands: what `apply` may know beside the payload.
@@ -158,39 +167,61 @@ macro_rules! events {
         #[derive(Clone, Debug, PartialEq)]
         #[expect(missing_docs, reason = "each variant is documented at its payload")]
         pub enum Event {
-            $($variant($variant)),+
+            $($variant($variant),)+
+            CustomAppended(CustomAppended),
         }
 
         impl Event {
-            /// Every kind of event.
+            /// Every kind of event that has a name here; those of callers begin with `custom.`.
             pub const KINDS: &[&str] = &[$($kind),+];
 
             /// Returns the kind, as the log names it.
-            pub const fn kind(&self) -> &'static str {
-                match self { $(Self::$variant(_) => $kind),+ }
+            pub fn kind(&self) -> &str {
+                match self {
+                    $(Self::$variant(_) => $kind,)+
+                    Self::CustomAppended(payload) => &payload.kind,
+                }
             }
 
             /// Returns the version of the payload that this program writes.
             pub const fn version(&self) -> i64 {
-                match self { $(Self::$variant(_) => $v),+ }
+                match self {
+                    $(Self::$variant(_) => $v,)+
+                    Self::CustomAppended(_) => 1,
+                }
             }
 
             /// Writes the payload as JSON.
             pub fn payload(&self) -> serde_json::Result<String> {
-                match self { $(Self::$variant(payload) => serde_json::to_string(payload)),+ }
+                match self {
+                    $(Self::$variant(payload) => serde_json::to_string(payload),)+
+                    Self::CustomAppended(payload) => serde_json::to_string(payload),
+                }
             }
 
             /// Reads an event back; `None` if this program does not know the kind and version.
             pub fn read(kind: &str, v: i64, payload: &str) -> Option<serde_json::Result<Self>> {
                 match (kind, v) {
                     $(($kind, $v) => Some(serde_json::from_str(payload).map(Self::$variant)),)+
+                    (kind, 1) if CustomKind::is_meant(kind) => {
+                        Some(CustomAppended::read(kind, payload).map(Self::CustomAppended))
+                    }
                     _ => None,
                 }
             }
 
             /// Returns the payload's own behaviour.
             pub fn inner(&self) -> &dyn Apply {
-                match self { $(Self::$variant(payload) => payload),+ }
+                match self {
+                    $(Self::$variant(payload) => payload,)+
+                    Self::CustomAppended(payload) => payload,
+                }
+            }
+        }
+
+        impl From<CustomAppended> for Event {
+            fn from(payload: CustomAppended) -> Self {
+                Self::CustomAppended(payload)
             }
         }
 
@@ -210,6 +241,8 @@ events! {
     "agent_retired", 1, AgentRetired;
     "token_created", 1, TokenCreated;
     "token_revoked", 1, TokenRevoked;
+    "hook_added", 1, HookAdded;
+    "hook_removed", 1, HookRemoved;
     "message_sent", 1, MessageSent;
     "message_read", 1, MessageRead;
     "message_acknowledged", 1, MessageAcknowledged;
@@ -263,6 +296,9 @@ events! {
     "discovery_dismissed", 1, DiscoveryDismissed;
     "feedback_given", 1, FeedbackGiven;
     "interest_profile_updated", 1, InterestProfileUpdated;
+    "consumer_registered", 1, ConsumerRegistered;
+    "consumer_reset", 1, ConsumerReset;
+    "consumer_expired", 1, ConsumerExpired;
 }
 
 /// Matches every event of runs and dispatches, for whoever treats them alike.

@@ -8,7 +8,7 @@ use crate::store::{StoreError, Value};
 use crate::tx::Read;
 
 /// Tables that `apply` writes, in name order, each with its columns in a fixed order.
-pub const PROJECTED: [(&str, &str); 27] = [
+pub const PROJECTED: [(&str, &str); 31] = [
     (
         "agent",
         "select id, project_id, name, name_folded, program, model, task, metadata, orchestrate,
@@ -28,6 +28,12 @@ pub const PROJECTED: [(&str, &str); 27] = [
         "artifact",
         "select id, run_id, phase, kind, path, url, sha256, agent_id, created_at, withdrawn_at
          from artifact order by id",
+    ),
+    (
+        "consumer",
+        "select id, project_id, name, filter, ttl_us, generation, agent_id, since, placed_seq,
+            registered_at, registered_lease_us, ended_at, revision
+         from consumer order by id",
     ),
     (
         "contact",
@@ -74,6 +80,11 @@ pub const PROJECTED: [(&str, &str); 27] = [
         "epoch",
         "select id, name, name_before, after_seq, lost_name, lost_seq, began_at, revision
          from epoch order by id",
+    ),
+    (
+        "hook",
+        "select id, filter, url, command, since_seq, created_at, removed_at, revision
+         from hook order by id",
     ),
     (
         "interest_profile",
@@ -143,6 +154,14 @@ pub const PROJECTED: [(&str, &str); 27] = [
          from sentinel order by id",
     ),
     (
+        "stream",
+        "select id, project_id, name, version, created_at, revision from stream order by id",
+    ),
+    (
+        "stream_event",
+        "select stream_id, version, seq from stream_event order by stream_id, version",
+    ),
+    (
         "thread_member",
         "select agent_id, thread_id, last_message_id
          from thread_member order by agent_id, thread_id",
@@ -161,15 +180,19 @@ pub const PROJECTED: [(&str, &str); 27] = [
 
 /// Tables that are not projections: the log itself, the index of words, the steps
 /// that dispatches and discoveries may take, and what upkeep writes.
-pub const OFF_LOG: [&str; 13] = [
+pub const OFF_LOG: [&str; 17] = [
     "archive",
     "archive_commit",
     "blob",
     "blob_owner",
+    "consumer_cursor",
     "discovery_edge",
     "discovery_text",
     "dispatch_edge",
     "event",
+    "hook_cursor",
+    "hook_deliverer",
+    "hook_delivery",
     "idempotency",
     "log_head",
     "message_text",

@@ -176,16 +176,22 @@ pub fn fitting(
         params![since, rows],
         Row::take::<i64>,
     )?;
+    Ok(how_many_fit(&sizes, bytes_max))
+}
+
+/// Counts how many of these sizes fit together; the first one always does.
+pub(crate) fn how_many_fit(sizes: &[i64], bytes_max: i64) -> i64 {
     let mut bytes = 0;
     let fits = sizes.iter().take_while(|size| {
         let first = bytes == 0;
         bytes += **size;
         first || bytes <= bytes_max
     });
-    Ok(i64::try_from(fits.count()).unwrap_or(rows))
+    i64::try_from(fits.count()).unwrap_or(i64::MAX)
 }
 
-fn recorded(row: &mut Row) -> Result<Recorded, StoreError> {
+/// Reads the columns of an event, in the order in which every statement here names them.
+pub(crate) fn recorded(row: &mut Row) -> Result<Recorded, StoreError> {
     Ok(Recorded {
         seq: row.take()?,
         at: row.take()?,

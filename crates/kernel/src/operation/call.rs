@@ -6,7 +6,7 @@ use std::pin::Pin;
 use std::time::Duration;
 
 use comity_domain::limits::WAIT_US_MAX;
-use comity_domain::{Span, json};
+use comity_domain::{HookSecret, Span, json};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -16,6 +16,8 @@ use crate::actor::{Actor, Caller};
 use crate::archive::archivist::{AskStatus, Rebuild, Retry, Verify};
 use crate::archive::{Archivist, Export};
 use crate::command::{Command, Issued};
+use crate::consumer::PollConsumer;
+use crate::consumer::poll::NoteSeen;
 use crate::doctor::{Backup, BackupMade, Doctor};
 use crate::error::{Error, Impossible};
 use crate::kernel::Kernel;
@@ -32,13 +34,31 @@ pub struct Outcome {
     pub replayed: bool,
     /// A token that was made, for the surface to hand over once.
     pub issued: Option<Issued>,
+    /// The secret of a hook that was added, to be handed over once as well.
+    pub hook_secret: Option<HookSecret>,
+}
+
+impl Outcome {
+    /// Returns the answer with what it hands over once.
+    pub fn whole(self) -> Value {
+        let mut answer = match self.issued {
+            Some(issued) => with_secret(self.answer, &issued.secret.reveal()),
+            None => self.answer,
+        };
+        if let (Some(secret), Some(Value::Object(hook))) =
+            (self.hook_secret, answer.get_mut("hook"))
+        {
+            hook.insert("secret".to_owned(), secret.reveal().into());
+        }
+        answer
+    }
 }
 
 /// An answer to come.
 pub type Call = Pin<Box<dyn Future<Output = Result<Outcome, Error>> + Send>>;
 
 /// Adds a new token to the answer that made it: inside a token's own entry, or beside another's.
-pub fn with_secret(mut answer: Value, secret: &str) -> Value {
+fn with_secret(mut answer: Value, secret: &str) -> Value {
     match answer.get_mut("token") {
         Some(Value::Object(token)) => {
             token.insert("secret".to_owned(), secret.into());
@@ -77,6 +97,7 @@ fn done<C: Command>(
             answer: with_number(&reply.answer, "seq", reply.seq.get())?,
             replayed: reply.replayed,
             issued: C::issued(&reply.answer),
+            hook_secret: C::hook_secret(&reply.answer),
         })
     })
 }
@@ -106,6 +127,7 @@ fn read<T: Serialize + Send>(
             answer: with_number(&read.answer, "as_of_seq", read.as_of_seq.get())?,
             replayed: false,
             issued: None,
+            hook_secret: None,
         })
     })
 }
@@ -126,6 +148,7 @@ pub(super) fn call_patiently<C: Patient + DeserializeOwned>(
             answer: with_number(&reply.answer, "seq", reply.seq.get())?,
             replayed: reply.replayed,
             issued: None,
+            hook_secret: None,
         })
     })
 }
@@ -135,16 +158,42 @@ pub(super) fn call_waiting<Q>(kernel: &Kernel, caller: Caller, request: Value) -
 where
     Q: Waiting<Answer: Serialize> + Clone + Sync + DeserializeOwned,
 {
-    let query = match decode::<Q>(Q::NAME, request) {
+    match decode::<Q>(Q::NAME, request) {
+        Ok(query) => wait(kernel, caller.actor, query),
+        Err(error) => refused(error),
+    }
+}
+
+/// Notes that a consumer asked, and then waits for it.
+pub(super) fn call_poll(kernel: &Kernel, caller: Caller, request: Value) -> Call {
+    let query = match decode::<PollConsumer>(PollConsumer::NAME, request) {
         Ok(query) => query,
         Err(error) => return refused(error),
     };
+    let noted = kernel.execute(caller.actor.clone().into(), NoteSeen(query.clone()));
+    let polled = wait(kernel, caller.actor, query);
+    Box::pin(async move {
+        match noted.await {
+            // What cannot be written for the moment can be read nevertheless.
+            Err(Error::Busy { .. } | Error::StorageFull | Error::Indeterminate) => {}
+            noted => {
+                noted?;
+            }
+        }
+        polled.await
+    })
+}
+
+fn wait<Q>(kernel: &Kernel, actor: Actor, query: Q) -> Call
+where
+    Q: Waiting<Answer: Serialize> + Clone + Sync,
+{
     let patience_us = query.patience().map_or(0, Span::micros);
     if patience_us > WAIT_US_MAX {
         return refused(Error::invalid("wait", "must be at most 60 s"));
     }
     let patience = Duration::from_micros(patience_us.unsigned_abs());
-    read(kernel.wait_for(caller.actor, query, patience, Q::is_something))
+    read(kernel.wait_for(actor, query, patience, Q::is_something))
 }
 
 #[expect(
@@ -266,6 +315,7 @@ fn beside<T: Serialize + Send + 'static>(
             answer: serde_json::to_value(work.await?)?,
             replayed: false,
             issued: None,
+            hook_secret: None,
         })
     })
 }

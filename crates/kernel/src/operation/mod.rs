@@ -10,7 +10,7 @@ mod registry;
 mod schema;
 mod surface;
 
-pub use call::{Call, Outcome, with_secret};
+pub use call::{Call, Outcome};
 pub use registry::{OPERATIONS, find};
 pub use schema::{Schemas, schema_of};
 pub use surface::{Bytes, Effect, Method, NoTool, Operation, Pace, Profile, Route, Tool};

@@ -2,7 +2,7 @@
 
 use super::call::{
     call_archive_rebuild, call_archive_retry, call_archive_status, call_archive_verify,
-    call_backup, call_doctor, call_export,
+    call_backup, call_doctor, call_export, call_poll,
 };
 use super::entry::{archivist, command, patient, query, route, waiting};
 use super::schema::{Number, Schemas};
@@ -13,6 +13,7 @@ use crate::agent::{
 };
 use crate::archive::archivist::{AskStatus, Rebuild, Rebuilt, Retried, Retry, Verified, Verify};
 use crate::archive::{ArchiveStatus, Export, Exported};
+use crate::consumer::{AckConsumer, ListConsumers, PollConsumer, RegisterConsumer, ResetConsumer};
 use crate::contact::{AnswerContact, ListContacts, RequestContact};
 use crate::discovery::{
     Decay, DismissDiscovery, GetDiscovery, GetInterestProfile, GiveFeedback, ListDiscoveries,
@@ -25,7 +26,9 @@ use crate::dispatch::{
 };
 use crate::doctor::{Backup, BackupMade, Doctor, Findings};
 use crate::error::Error;
+use crate::event::Events;
 use crate::gate::{CheckGate, OverrideGate};
+use crate::hook::{AddHook, DeadLetters, ListHooks, RemoveHook, RetryDeadLetter};
 use crate::lock::{AcquireLock, ListLocks, ReleaseLock, RenewLock};
 use crate::mail::{
     Acknowledge, Forward, GetAttachment, GetMessage, Inbox, OverdueAcks, PutAttachment,
@@ -44,6 +47,7 @@ use crate::run::{
     UpdateRun, WithdrawArtifact,
 };
 use crate::sentinel::{ClaimSentinel, ResetSentinel};
+use crate::stream::{AppendEvent, ReadStream};
 use crate::token::{CreateToken, ListTokens, RevokeToken};
 use Effect::{Adds, Ends, Reads, Sets, Takes};
 use Method::{Delete, Get, Patch, Post, Put};
@@ -273,6 +277,30 @@ pub const OPERATIONS: &[Operation] = &[
         .http(&[route(Delete, "/api/sentinels/{name}", &["name"])])
         .mcp(Tool::None(Lean))
         .cli(&["sentinel reset"]),
+    command::<AddHook>(Adds)
+        .http(&[route(Post, "/api/hooks", &[])])
+        .mcp(Tool::None(Person))
+        .cli(&["events hook add"]),
+    query::<ListHooks>()
+        .http(&[route(Get, "/api/hooks", &[])])
+        .mcp(Tool::None(Person))
+        .cli(&["events hook list"]),
+    command::<RemoveHook>(Ends)
+        .http(&[route(Delete, "/api/hooks/{id}", &["id"])])
+        .mcp(Tool::None(Person))
+        .cli(&["events hook remove"]),
+    query::<DeadLetters>()
+        .http(&[route(Get, "/api/hooks/{id}/dead-letters", &["hook"])])
+        .mcp(Tool::None(Person))
+        .cli(&["events hook dead-letters"]),
+    command::<RetryDeadLetter>(Adds)
+        .http(&[route(
+            Post,
+            "/api/hooks/{id}/dead-letters/{seq}/retry",
+            &["hook", "seq"],
+        )])
+        .mcp(Tool::None(Person))
+        .cli(&["events hook retry"]),
     command::<CreateRun>(Adds)
         .http(&[route(Post, "/api/runs", &[])])
         .mcp(Named("create_run", Profile::Orchestrate))
@@ -472,7 +500,7 @@ pub const OPERATIONS: &[Operation] = &[
             &["id"],
         )])
         .mcp(In("judge_discovery"))
-        .cli(&["discovery score"]),
+        .cli(&["discovery score --from-profile"]),
     command::<PromoteDiscovery>(Ends)
         .http(&[route(Post, "/api/discoveries/{id}/promote", &["id"])])
         .mcp(In("judge_discovery"))
@@ -500,7 +528,42 @@ pub const OPERATIONS: &[Operation] = &[
     command::<UpdateInterestProfile>(Sets)
         .http(&[route(Patch, "/api/interest-profile", &[])])
         .mcp(Tool::None(Lean))
-        .cli(&["discovery profile"]),
+        .cli(&["discovery profile --keywords"]),
+    waiting::<Events>()
+        .http(&[route(Get, "/api/events", &[])])
+        .mcp(Named("events", Profile::Orchestrate))
+        .cli(&["events list", "events tail"]),
+    command::<RegisterConsumer>(Sets)
+        .http(&[route(Post, "/api/consumers", &[])])
+        .mcp(Tool::None(Lean))
+        .cli(&["events consumer add"]),
+    query::<ListConsumers>()
+        .http(&[route(Get, "/api/consumers", &[])])
+        .mcp(Tool::None(Lean))
+        .cli(&["events consumer list"]),
+    Operation {
+        call: call_poll,
+        ..waiting::<PollConsumer>()
+    }
+    .http(&[route(Get, "/api/consumers/{name}/poll", &["name"])])
+    .mcp(Tool::None(Lean))
+    .cli(&["events consumer poll"]),
+    command::<AckConsumer>(Sets)
+        .http(&[route(Post, "/api/consumers/{name}/ack", &["name"])])
+        .mcp(Tool::None(Lean))
+        .cli(&["events consumer ack"]),
+    command::<ResetConsumer>(Sets)
+        .http(&[route(Post, "/api/consumers/{name}/reset", &["name"])])
+        .mcp(Tool::None(Lean))
+        .cli(&["events consumer reset"]),
+    command::<AppendEvent>(Adds)
+        .http(&[route(Post, "/api/streams/{stream}", &["stream"])])
+        .mcp(Tool::None(Lean))
+        .cli(&["events append"]),
+    query::<ReadStream>()
+        .http(&[route(Get, "/api/streams/{stream}", &["stream"])])
+        .mcp(Tool::None(Lean))
+        .cli(&["events stream"]),
     archivist::<AskStatus, ArchiveStatus>("archive_status", Reads, call_archive_status)
         .http(&[route(Get, "/api/archive", &[])])
         .mcp(Tool::None(Person))

@@ -3,11 +3,11 @@
 use std::collections::{BTreeSet, VecDeque};
 
 use comity_domain::RunId;
-use comity_domain::limits::LINKS_PER_RUN_MAX;
+use comity_domain::limits::{LINKS_PER_RUN_MAX, WAITED_FOR_MAX};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::table::{is_linked, upstream_ids};
+use super::table::{is_linked, upstream_ids, waited_for};
 use crate::actor::Party;
 use crate::command::{Command, Stop};
 use crate::error::Error;
@@ -80,7 +80,7 @@ impl Command for LinkRuns {
     }
 }
 
-/// Refuses a link by which a run would wait for itself: through others, or through what it is a
+/// Refuses a link by which a run would wait for itself: through others, their parts, or what it is a
 /// part of.
 fn must_not_circle(read: &mut impl Read, upstream: &Run, downstream: &Run) -> Result<(), Error> {
     let circle = || Error::Cycle {
@@ -98,13 +98,19 @@ fn must_not_circle(read: &mut impl Read, upstream: &Run, downstream: &Run) -> Re
     let mut seen = BTreeSet::from([upstream.id]);
     let mut next = VecDeque::from([upstream.id]);
     while let Some(run) = next.pop_front() {
-        for waited_for in upstream_ids(read, run)? {
-            if waited_for == downstream.id {
+        for ahead in waited_for(read, run)? {
+            if ahead == downstream.id {
                 return Err(circle());
             }
-            if seen.insert(waited_for) {
-                next.push_back(waited_for);
+            if seen.insert(ahead) {
+                next.push_back(ahead);
             }
+        }
+        if seen.len() > WAITED_FOR_MAX {
+            return Err(Error::LimitExceeded {
+                what: "the number of runs that a linked run waits for",
+                limit: WAITED_FOR_MAX as u64,
+            });
         }
     }
     Ok(())

@@ -15,6 +15,16 @@ pub(super) fn upstream_ids(read: &mut impl Read, run: RunId) -> Result<Vec<RunId
     )
 }
 
+/// Returns the numbers of the runs that a run may wait for: those it is linked to, and its children.
+pub(super) fn waited_for(read: &mut impl Read, run: RunId) -> Result<Vec<RunId>, StoreError> {
+    read.rows(
+        "select upstream_id from run_link where downstream_id = ?1
+         union all select id from run where parent_id = ?1",
+        params![run],
+        Row::take,
+    )
+}
+
 /// Tells whether one run waits for another.
 pub(super) fn is_linked(
     read: &mut impl Read,

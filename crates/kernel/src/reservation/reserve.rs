@@ -83,6 +83,13 @@ impl Command for ReserveFiles {
     const WHO: &'static [Party] = &[Party::Agent];
     type Answer = ReservedFiles;
 
+    fn asked(&self) -> Result<Vec<u8>, serde_json::Error> {
+        serde_json::to_vec(&Self {
+            wait: None,
+            ..self.clone()
+        })
+    }
+
     fn decide(&self, tx: &mut WriteTx<'_, '_>) -> Result<ReservedFiles, Stop> {
         let actor = tx.actor().clone();
         let agent = self.holder(&actor)?;

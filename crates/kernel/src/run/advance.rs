@@ -4,16 +4,17 @@ use comity_domain::{Phase, RunId};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::ended::after_the_move;
+use super::Words;
+use super::ended::end_all;
 use super::event::{GateRefused, Moved, RunAdvanced};
 use super::table::{self, Run};
-use super::{Words, changed};
 use crate::actor::Party;
 use crate::command::{Command, Stop};
 use crate::error::Error;
 use crate::gate::GateVerdict;
 use crate::gate::evaluate::{self, Way};
-use crate::tx::WriteTx;
+use crate::log::Event;
+use crate::tx::{Read, WriteTx};
 
 /// Moves a run to its next phase, if its gate lets it.
 ///
@@ -54,17 +55,12 @@ impl Command for AdvanceRun {
         run.must_be_active()?;
         let way = evaluate::way(tx, &run)?;
         tx.hit("advance.after_gate")?;
-        let gate = GateVerdict::of(&run, &way);
         if !way.is_open() {
             return Err(Stop::Refused(refuse(tx, &run, way)?));
         }
-        tx.emit(RunAdvanced {
-            moved: moved(&run, &way),
-            note: self.note.as_ref().map(ToString::to_string),
-        })?;
-        after_the_move(tx, &run, &way)?;
-        let run = changed(tx, run.id)?;
-        Ok(AdvancedRun { run, gate })
+        let note = self.note.as_ref().map(ToString::to_string);
+        let event = |moved| RunAdvanced { moved, note };
+        Ok(take_the_way(tx, run, way, event)?)
     }
 }
 
@@ -84,15 +80,34 @@ fn refuse(tx: &mut WriteTx<'_, '_>, run: &Run, way: Way) -> Result<Error, Error>
     })
 }
 
+/// Moves a run, ends what ends with it, and answers what the event says: nothing is read again.
+pub(crate) fn take_the_way<E: Into<Event>>(
+    tx: &mut WriteTx<'_, '_>,
+    mut run: Run,
+    way: Way,
+    event: impl FnOnce(Moved) -> E,
+) -> Result<AdvancedRun, Error> {
+    let gate = GateVerdict::of(&run, &way);
+    let completed = way.completes;
+    let moved = moved(&run, way);
+    run.moved(&moved, tx.now().at);
+    run.revision += 1;
+    tx.emit(event(moved))?;
+    if completed {
+        end_all(tx, &run, "its run is completed")?;
+    }
+    Ok(AdvancedRun { run, gate })
+}
+
 /// Returns what the event of a move says.
-pub(crate) fn moved(run: &Run, way: &Way) -> Moved {
+fn moved(run: &Run, way: Way) -> Moved {
     Moved {
         id: run.id,
         project: run.project_id,
         from: run.phase.clone(),
-        to: way.to.clone(),
+        to: way.to,
         position: i64::try_from(way.position).unwrap_or(i64::MAX),
         completed: way.completes,
-        gate: way.checks.clone(),
+        gate: way.checks,
     }
 }

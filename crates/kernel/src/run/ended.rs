@@ -5,7 +5,6 @@ use comity_domain::{DispatchId, ReservationId};
 use super::table::Run;
 use crate::dispatch::event::{DispatchCancelled, Which};
 use crate::error::Error;
-use crate::gate::evaluate::Way;
 use crate::params;
 use crate::reservation::event::LeaseForced;
 use crate::reservation::table as leases;
@@ -17,14 +16,6 @@ use crate::tx::{Read, WriteTx};
 pub(crate) struct Ended {
     pub(crate) dispatches: Vec<DispatchId>,
     pub(crate) leases: Vec<ReservationId>,
-}
-
-/// Ends what belongs to a run that moved into its last phase.
-pub(crate) fn after_the_move(tx: &mut WriteTx<'_, '_>, run: &Run, way: &Way) -> Result<(), Error> {
-    if way.completes {
-        end_all(tx, run, "its run is completed")?;
-    }
-    Ok(())
 }
 
 /// Cancels the open dispatches of a run and ends its leases.

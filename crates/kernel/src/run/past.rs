@@ -3,10 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use comity_domain::{
-    AgentId, DispatchId, DispatchState, Outcome, Phase, RunId, RunState, Seq, Slug, Timestamp,
+    AgentId, DispatchId, DispatchState, GateText, Outcome, Phase, RunId, RunState, Seq, Slug,
+    Timestamp,
 };
 
-use super::event::{Moved, RunCreated};
+use super::event::RunCreated;
 use super::table::Run;
 use crate::error::{Error, Impossible};
 use crate::log::{Event, Recorded, table as log_table};
@@ -72,7 +73,7 @@ impl Past {
                 goal: created.goal,
                 phase: created.phases.at(0)?.clone(),
                 phases: created.phases,
-                gates: created.gates,
+                gates: GateText::new(&created.gates).ok()?,
                 position: 0,
                 state: RunState::Active,
                 token_budget: created.token_budget,
@@ -99,8 +100,8 @@ impl Past {
         }
         self.run.revision += 1;
         match event {
-            Event::RunAdvanced(one) => self.moved(&one.moved, at),
-            Event::GateOverridden(one) => self.moved(&one.moved, at),
+            Event::RunAdvanced(one) => self.run.moved(&one.moved, at),
+            Event::GateOverridden(one) => self.run.moved(&one.moved, at),
             Event::PhaseSkipped(one) => {
                 self.skipped.insert(one.phase.clone(), one.reason.clone());
             }
@@ -115,8 +116,8 @@ impl Past {
             }
             Event::RunPaused(_) => self.run.state = RunState::Paused,
             Event::RunResumed(_) => self.run.state = RunState::Active,
-            Event::RunCancelled(_) => self.ended(RunState::Cancelled, at),
-            Event::RunFailed(_) => self.ended(RunState::Failed, at),
+            Event::RunCancelled(_) => self.run.ended(RunState::Cancelled, at),
+            Event::RunFailed(_) => self.run.ended(RunState::Failed, at),
             Event::RunUpdated(one) => {
                 self.run.goal.clone_from(&one.goal);
                 self.run.token_budget = one.token_budget;
@@ -133,19 +134,6 @@ impl Past {
             Event::FilesReserved(_) | Event::LockAcquired(_) => self.run.revision -= 1,
             _ => {}
         }
-    }
-
-    fn moved(&mut self, moved: &Moved, at: Timestamp) {
-        self.run.phase = moved.to.clone();
-        self.run.position = moved.position;
-        if moved.completed {
-            self.ended(RunState::Completed, at);
-        }
-    }
-
-    fn ended(&mut self, state: RunState, at: Timestamp) {
-        self.run.state = state;
-        self.run.ended_at = Some(at);
     }
 
     /// Takes an event of one of its dispatches in, if it is one.

@@ -4,13 +4,14 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use comity_domain::limits::{LABEL_BYTES_MAX, PORTFOLIO_DEPTH_MAX};
 use comity_domain::{
-    AgentId, Chain, Gates, Line, Phase, ProjectId, RunId, RunState, Slug, Timestamp,
+    AgentId, Chain, GateText, Line, Phase, ProjectId, RunId, RunState, Slug, Timestamp,
 };
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use super::event::Moved;
 use crate::actor::Actor;
 use crate::epoch::next_id;
 use crate::error::Error;
@@ -51,7 +52,7 @@ pub struct Run {
     /// Its phases in their order.
     pub phases: Chain,
     /// The checks of each step.
-    pub gates: Gates,
+    pub gates: GateText,
     /// The phase it is in.
     pub phase: Phase,
     /// The place of that phase, from 0.
@@ -84,6 +85,21 @@ impl Run {
     /// Returns the place of its phase.
     pub(crate) fn place(&self) -> usize {
         usize::try_from(self.position).unwrap_or(0)
+    }
+
+    /// Takes a move in, but for the count of its events.
+    pub(crate) fn moved(&mut self, moved: &Moved, at: Timestamp) {
+        self.phase = moved.to.clone();
+        self.position = moved.position;
+        if moved.completed {
+            self.ended(RunState::Completed, at);
+        }
+    }
+
+    /// Takes its end in.
+    pub(crate) fn ended(&mut self, state: RunState, at: Timestamp) {
+        self.state = state;
+        self.ended_at = Some(at);
     }
 
     /// Refuses a run that does not go on.
@@ -314,7 +330,7 @@ fn run(row: &mut Row) -> Result<Run, StoreError> {
         parent: row.take()?,
         goal: row.take()?,
         phases: json(row, "a chain of phases")?,
-        gates: json(row, "gates")?,
+        gates: GateText::from_stored(row.take()?),
         phase: stored_phase(row.take()?)?,
         position: row.take()?,
         state: row.word(RunState::from_word)?,

@@ -1,6 +1,6 @@
 //! Tells what happened to a run, decision by decision.
 
-use comity_domain::{AgentId, RunId, Seq, Timestamp};
+use comity_domain::{RunId, Seq, Timestamp};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -8,8 +8,8 @@ use serde_json::Value;
 use super::table;
 use super::tell::tell;
 use crate::actor::{Actor, Party};
-use crate::agent::table as agent_table;
 use crate::error::Error;
+use crate::event::tell::who;
 use crate::log::{Event, Recorded, table as log_table};
 use crate::page::{After, Limit, Page};
 use crate::query::Query;
@@ -80,15 +80,4 @@ fn happened(read: &mut impl Read, recorded: Recorded) -> Result<Happened, Error>
         who: who(read, &recorded.actor)?,
         actor: recorded.actor,
     })
-}
-
-/// Returns the name of whoever the log names.
-fn who(read: &mut impl Read, actor: &str) -> Result<String, Error> {
-    let (word, number) = actor.split_once(':').unwrap_or((actor, ""));
-    let id = number.parse().ok().filter(|_| word == "agent");
-    let agent = match id {
-        Some(id) => agent_table::by_id(read, AgentId::new(id))?,
-        None => None,
-    };
-    Ok(agent.map_or_else(|| word.to_owned(), |agent| agent.name))
 }

@@ -2,7 +2,6 @@
 
 use comity_domain::Seq;
 use comity_domain::limits::IDEMPOTENCY_KEEP_US;
-use serde::Serialize;
 use sha2::{Digest, Sha256};
 use tokio::sync::oneshot;
 
@@ -292,8 +291,8 @@ fn first_answer(row: &mut Row) -> Result<Option<First>, StoreError> {
 }
 
 /// Hashes the canonical request: its fields in order, maps sorted by key.
-fn hash_of(request: &impl Serialize) -> Result<[u8; 32], Error> {
-    Ok(Sha256::digest(serde_json::to_vec(request)?).into())
+fn hash_of(command: &impl Command) -> Result<[u8; 32], Error> {
+    Ok(Sha256::digest(command.asked()?).into())
 }
 
 /// Upkeep on its way through the writer.

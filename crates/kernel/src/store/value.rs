@@ -1,9 +1,9 @@
 //! Values bound to statements and read from rows, the same for both engines.
 
 use comity_domain::{
-    AgentId, ApprovalId, ArtifactId, ContactId, DiscoveryId, DispatchId, LeaseTime, MessageId,
-    ProjectId, ReleaseRequestId, ReservationId, RunId, SentinelId, Seq, Timestamp, TokenId,
-    VerdictId,
+    AgentId, ApprovalId, ArtifactId, ConsumerId, ContactId, DiscoveryId, DispatchId, HookId,
+    LeaseTime, MessageId, ProjectId, ReleaseRequestId, ReservationId, RunId, SentinelId, Seq,
+    StreamId, Timestamp, TokenId, VerdictId,
 };
 
 use super::StoreError;
@@ -146,12 +146,15 @@ integer_types! {
     ReservationId, ReservationId::new, ReservationId::get;
     ReleaseRequestId, ReleaseRequestId::new, ReleaseRequestId::get;
     SentinelId, SentinelId::new, SentinelId::get;
+    HookId, HookId::new, HookId::get;
     RunId, RunId::new, RunId::get;
     ArtifactId, ArtifactId::new, ArtifactId::get;
     VerdictId, VerdictId::new, VerdictId::get;
     ApprovalId, ApprovalId::new, ApprovalId::get;
     DispatchId, DispatchId::new, DispatchId::get;
     DiscoveryId, DiscoveryId::new, DiscoveryId::get;
+    StreamId, StreamId::new, StreamId::get;
+    ConsumerId, ConsumerId::new, ConsumerId::get;
     Seq, Seq::new, Seq::get;
     Timestamp, Timestamp::from_micros, Timestamp::micros;
     LeaseTime, LeaseTime::from_micros, LeaseTime::micros;

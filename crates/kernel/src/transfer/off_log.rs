@@ -1,4 +1,5 @@
-//! Copies what is off the log: answers, bytes, and where archives stand. Presence stays behind.
+//! Copies what is off the log: answers, bytes, and where archives, consumers and hooks stand.
+//! Presence stays behind, and who tells the hooks.
 
 use super::in_transaction;
 use crate::error::Error;
@@ -7,7 +8,7 @@ use crate::store::{Param, Row, Rows, StoreError, Value, WriteEngine};
 use crate::tx::Read;
 
 /// A table, how it is read whole, and how a row of it is written.
-const TABLES: [(&str, &str); 5] = [
+const TABLES: [(&str, &str); 8] = [
     (
         "select owner, sha256, bytes from blob_owner",
         "insert into blob_owner (owner, sha256, bytes) values (?1, ?2, ?3)
@@ -24,6 +25,18 @@ const TABLES: [(&str, &str); 5] = [
         "insert into archive (id, through, moved_at) values (?1, ?2, ?3) on conflict (id) do nothing",
     ),
     (
+        "select hook_id, through, secret, moved_at from hook_cursor",
+        "insert into hook_cursor (hook_id, through, secret, moved_at) values (?1, ?2, ?3, ?4)
+         on conflict (hook_id) do nothing",
+    ),
+    (
+        "select hook_id, seq, subject_type, subject_id, attempts, next_lease_us, last_error, dead_at
+         from hook_delivery",
+        "insert into hook_delivery (hook_id, seq, subject_type, subject_id, attempts,
+            next_lease_us, last_error, dead_at)
+         values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8) on conflict (hook_id, seq) do nothing",
+    ),
+    (
         "select archive_id, last_seq, first_seq from archive_commit",
         "insert into archive_commit (archive_id, last_seq, first_seq) values (?1, ?2, ?3)
          on conflict (archive_id, last_seq) do nothing",
@@ -32,6 +45,13 @@ const TABLES: [(&str, &str); 5] = [
         "select archive_id, seq, path, reason, added_at from quarantine",
         "insert into quarantine (archive_id, seq, path, reason, added_at)
          values (?1, ?2, ?3, ?4, ?5) on conflict (archive_id, seq, path) do nothing",
+    ),
+    (
+        "select consumer_id, placed_seq, seq, document, acked_at, seen_at, seen_lease_us
+         from consumer_cursor",
+        "insert into consumer_cursor
+            (consumer_id, placed_seq, seq, document, acked_at, seen_at, seen_lease_us)
+         values (?1, ?2, ?3, ?4, ?5, ?6, ?7) on conflict (consumer_id) do nothing",
     ),
 ];
 

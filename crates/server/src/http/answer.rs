@@ -9,7 +9,7 @@ use axum::http::{Response as HttpResponse, StatusCode};
 use axum::response::{IntoResponse, Response};
 use comity_kernel::Error;
 use comity_kernel::mail::attachment::Base64;
-use comity_kernel::operation::{Bytes, Effect, Operation, Outcome, with_secret};
+use comity_kernel::operation::{Bytes, Effect, Operation, Outcome};
 use serde_json::Value;
 
 /// An error on its way out: its code's status, and the object every surface shows.
@@ -43,10 +43,7 @@ pub(super) fn done(operation: &Operation, outcome: Outcome) -> Response {
         (true, false) => StatusCode::CREATED,
         _ => StatusCode::OK,
     };
-    let answer = match &outcome.issued {
-        Some(issued) => with_secret(outcome.answer, &issued.secret.reveal()),
-        None => outcome.answer,
-    };
+    let answer = outcome.whole();
     if let Bytes::Answer(field) = operation.bytes {
         return bytes(answer.get(field));
     }

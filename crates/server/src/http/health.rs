@@ -78,6 +78,7 @@ async fn gauges(server: &Server) -> Gauges {
     };
     Gauges {
         archive,
+        hooks: crate::health::hooks_stand(server).await.ok(),
         head: server.kernel.head().borrow().get(),
         waiting_writes,
         waiting_reads,

@@ -187,11 +187,12 @@ fn raw() -> Value {
     json!({ "content": { "application/octet-stream": { "schema": {} } } })
 }
 
-/// Adds the token to the answers that hand one over, as `operation::with_secret` does.
+/// Adds the token to the answers that hand one over, as `Outcome::whole` does.
 fn with_secret(operation: &Operation, mut answer: Value) -> Value {
     let (place, name) = match operation.name {
         "register_agent" => ("/properties", "token"),
         "create_token" | "rotate_token" => ("/properties/token/properties", "secret"),
+        "add_hook" => ("/properties/hook/properties", "secret"),
         _ => return answer,
     };
     if let Some(Value::Object(properties)) = answer.pointer_mut(place) {

@@ -161,6 +161,7 @@ fn finished(answer: Result<Value, Error>) -> Call {
             replayed: false,
             answer,
             issued: None,
+            hook_secret: None,
         })
     })
 }

@@ -35,6 +35,9 @@ impl Golden {
             "discovery_feedback",
             "discovery_vector",
             "interest_profile",
+            "stream",
+            "stream_event",
+            "consumer",
             "epoch",
         ];
         let known = |table: &String| parents_first.contains(&table.as_str());

@@ -422,6 +422,7 @@ fn submit(kernel: &Kernel, at: usize, item: &Item) -> Pin<Box<dyn Future<Output 
                     replayed: reply.replayed,
                     answer: json!({ "seq": reply.seq }),
                     issued: None,
+                    hook_secret: None,
                 });
                 shown(answer)
             })

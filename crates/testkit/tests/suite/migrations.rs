@@ -117,6 +117,7 @@ fn the_newest_golden_log_knows_every_event() {
     for kind in Event::KINDS {
         assert!(newest.iter().any(|event| event.kind == *kind), "{kind}");
     }
+    assert!(newest.iter().any(|event| event.kind.starts_with("custom.")));
 }
 
 // K1 K3, fault 18; SQLite alone: a server's administrator backs PostgreSQL up

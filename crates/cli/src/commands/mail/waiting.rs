@@ -54,7 +54,7 @@ pub(crate) fn is_empty(page: &Value) -> bool {
 }
 
 /// How long one call may wait; it must be over before `--timeout` is.
-fn longest(session: &Session<'_>) -> Duration {
+pub(crate) fn longest(session: &Session<'_>) -> Duration {
     let way = match session.door.server() {
         Some(_) => SERVED,
         None => EMBEDDED,
@@ -63,6 +63,7 @@ fn longest(session: &Session<'_>) -> Duration {
     told.map_or(way, |timeout| way.min(timeout / 2))
 }
 
-fn span(length: Duration) -> Span {
+/// Returns a length of time as requests have it.
+pub(crate) fn span(length: Duration) -> Span {
     Span::from_micros(i64::try_from(length.as_micros()).unwrap_or(i64::MAX))
 }

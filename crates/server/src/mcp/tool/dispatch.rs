@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 use super::lean::only;
 use super::untrusted::Marks;
 
-const HEAD: [&str; 14] = [
+const HEAD: [&str; 15] = [
     "id",
     "run",
     "phase",
@@ -13,6 +13,7 @@ const HEAD: [&str; 14] = [
     "attempt",
     "retry_of",
     "waits_for",
+    "blocked_by",
     "claimed_by",
     "fence",
     "claim_remaining_ms",

@@ -12,6 +12,7 @@ mod contacts;
 mod create_run;
 mod discovery;
 mod dispatch;
+mod events;
 mod evidence;
 mod inbox;
 mod lean;
@@ -87,7 +88,7 @@ const fn own<T: Own>() -> OwnTool {
 }
 
 /// Every tool with a request of its own.
-const OWN: [OwnTool; 29] = [
+const OWN: [OwnTool; 30] = [
     own::<agents::ListAgents>(),
     own::<send::SendMessage>(),
     own::<inbox::Inbox>(),
@@ -117,6 +118,7 @@ const OWN: [OwnTool; 29] = [
     own::<discovery::SubmitDiscovery>(),
     own::<search_discoveries::SearchDiscoveries>(),
     own::<discovery::JudgeDiscovery>(),
+    own::<events::Events>(),
 ];
 
 /// Finds a tool with a request of its own.

@@ -24,7 +24,7 @@ const RUNS: usize = 2;
 /// Queued dispatches of the long and the short queue, and how many of a run.
 const LONG: usize = 100_000;
 const SHORT: usize = 100;
-const PER_RUN: usize = 4_000;
+const PER_RUN: usize = 1_000;
 /// Claims of one repetition.
 const CLAIMS: usize = 400;
 
@@ -110,7 +110,7 @@ impl Queued {
             _data: data,
         };
         let all = (0..dispatches).map(|_| queued.next()).collect();
-        run_all(&queued.kernel, &[Actor::OPERATOR], all);
+        run_all(&queued.kernel, &[const { Actor::OPERATOR }; CALLERS], all);
         queued
     }
 

@@ -25,6 +25,45 @@ both_engines! {
         assert_eq!(got, [1, 2, 3, 5, 0, 4].map(|n| expected[n]));
     }
 
+    // BEHAVIOUR: what can never be claimed says so, and by whose end
+    fn work_that_waits_for_ever_is_told_apart(engine) {
+        let shop = Shop::new(engine);
+        let (given_up, open) = (shop.create(&json!({ "agent_kind": "a" })), shop.create(&json!({ "agent_kind": "b" })));
+        let last = shop.create(&json!({ "depends_on": [given_up.id, open.id] }));
+        assert_eq!(last.blocked_by, []);
+        let cancel = json!({ "id": given_up.id, "expected_revision": 1 });
+        shop.call(&shop.chief, "cancel_dispatch", &cancel).unwrap();
+        let told = shop.get(last.id);
+        assert_eq!((told.waits_for, told.blocked_by), (vec![given_up.id, open.id], vec![given_up.id]));
+        assert_eq!(shop.claim(&shop.team.blue), None);
+        // Whoever hands it out may give it up.
+        let cancel = json!({ "id": last.id, "expected_revision": 1 });
+        shop.call(&shop.chief, "cancel_dispatch", &cancel).unwrap();
+    }
+
+    // C1 H5: the doctor compares what is kept twice
+    fn a_queue_and_tokens_that_are_wrong_are_found(engine) {
+        for wrong in [
+            "delete from dispatch_queue",
+            "update dispatch_queue set priority = 7",
+            "update dispatch_queue set agent_kind = 'x'",
+            "update run set tokens = tokens + 1",
+        ] {
+            let mut shop = Shop::new(engine);
+            shop.run(1, &json!({}));
+            shop.create(&json!({ "run": 1 }));
+            let found = |shop: &Shop| {
+                let findings = shop.team.kit.doctor();
+                findings.checks.into_iter().find(|check| check.name == "work").unwrap()
+            };
+            assert!(found(&shop).ok);
+            shop.team.kit.shell(wrong).unwrap();
+            let check = found(&shop);
+            assert!(!check.ok, "{wrong}: {check:?}");
+            shop.team.kit.expect_damage();
+        }
+    }
+
     // BEHAVIOUR: what waits for other work is claimed when that is completed, by whichever attempt
     fn work_waits_for_what_it_depends_on(engine) {
         let shop = Shop::new(engine);
@@ -41,8 +80,10 @@ both_engines! {
         assert_eq!(shop.get(last.id).waits_for, [second.id]);
         let failed = done("b", "failed");
         assert_eq!(shop.claim(blue), None);
+        assert_eq!(shop.get(last.id).blocked_by, [second.id]);
         let again = shop.call(chief, "retry_dispatch", &json!({ "id": failed })).unwrap();
         let again = shown(again["dispatch"].clone());
+        assert_eq!(shop.get(last.id).blocked_by, [], "somebody will be at it again");
         // What names a later attempt waits for the same work.
         let other = shop.create(&json!({ "agent_kind": "c", "depends_on": [again.id] }));
         assert_eq!(other.depends_on, [second.id]);

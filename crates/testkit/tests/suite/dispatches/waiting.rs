@@ -251,6 +251,10 @@ both_engines! {
         let again = claim();
         assert!(again.replayed);
         assert_eq!(again.answer, first.answer);
+        // How long one would have waited is no part of what was asked.
+        let now: ClaimDispatch = request(&json!({ "agent_kinds": ["coder"] }));
+        let again = shop.team.kit.kernel().execute(caller(), now).wait().unwrap();
+        assert_eq!((again.replayed, again.answer), (true, first.answer));
     }
 
     // C2 3.5: who lost the answer to its key has it again without waiting for other work

@@ -8,6 +8,9 @@ use super::*;
 
 const PHASES: [&str; 4] = ["plan", "work", "check", "done"];
 
+/// Steps before it is asked how many events there are.
+const STEPS: usize = 50;
+
 fn events() -> i64 {
     let set = std::env::var("COMITY_RUN_EVENTS").ok();
     set.map_or(600, |events| events.parse().expect("a number of events"))
@@ -65,15 +68,14 @@ fn random_step(team: &Team, dice: &mut Dice, runs: &mut Vec<i64>) {
     let agent = *dice.pick(&["Blue", "Green", "Red"]);
     let kind = *dice.pick(&["code", "note"]);
     let verdict = *dice.pick(&["pass", "warn", "fail", "reject"]);
-    let present = team.phase(run);
     let (operation, more) = match dice.below(20) {
         0..6 => ("advance_run", json!({})),
         6..9 => (
             "add_artifact",
-            json!({ "phase": present, "kind": kind, "path": "a.md" }),
+            json!({ "phase": team.phase(run), "kind": kind, "path": "a.md" }),
         ),
         9..11 => ("record_verdict", json!({ "verdict": verdict })),
-        11 => ("approve", json!({ "phase": present })),
+        11 => ("approve", json!({ "phase": team.phase(run) })),
         12 => ("add_run_agent", json!({ "agent": agent })),
         13 => (
             "finish_run_agent",
@@ -108,7 +110,9 @@ both_engines! {
         let mut runs = Vec::new();
         let mut head = 0;
         while head < events() {
-            random_step(&team, &mut dice, &mut runs);
+            for _ in 0..STEPS {
+                random_step(&team, &mut dice, &mut runs);
+            }
             head = team.call(&BOSS, "list_runs", &json!({ "limit": 1 })).unwrap()["as_of_seq"].as_i64().unwrap();
         }
         let findings = team.kit.doctor();

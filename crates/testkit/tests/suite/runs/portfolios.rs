@@ -1,5 +1,7 @@
 //! Parents, children, and runs that wait for each other.
 
+use comity_domain::limits::CHILDREN_PER_CALL_MAX;
+
 use super::*;
 
 impl Team {
@@ -89,6 +91,38 @@ both_engines! {
         assert_eq!(order["order"], json!([a, c, b]));
     }
 
+    // Q8: a parent waits for its children, and so does whoever waits for the parent
+    fn a_circle_through_children_is_refused(engine) {
+        let team = Team::new(engine);
+        let (parent, children) = team.family();
+        let other = team.free_run();
+        team.link(other, children[0]).unwrap();
+        assert_eq!(code(team.link(parent, other)), "cycle", "its child waits for the other");
+        assert_eq!(code(team.link(children[0], other)), "cycle");
+        team.link(children[1], other).unwrap();
+        let last = team.free_run();
+        team.link(parent, last).unwrap();
+        assert_eq!(code(team.link(last, other)), "cycle", "through the parent and its child");
+    }
+
+    // Q8: whoever would wait for more than can be looked through is refused
+    fn the_search_for_circles_has_a_bound(engine) {
+        let team = Team::new(engine);
+        let large = || {
+            let root = team.free_run();
+            let children = vec![json!({ "goal": "c" }); CHILDREN_PER_CALL_MAX];
+            for _ in 0..11 {
+                let part = json!({ "project": "web", "goal": "g", "parent": root, "children": children });
+                team.call(&BOSS, "create_run", &part).unwrap();
+            }
+            root
+        };
+        let [first, second, third] = [large(), large(), large()];
+        team.link(first, second).unwrap();
+        team.link(second, third).unwrap();
+        assert_eq!(code(team.link(third, team.free_run())), "limit_exceeded");
+    }
+
     fn a_run_waits_for_what_it_is_linked_to(engine) {
         let team = Team::new(engine);
         let upstream = team.free_run();
@@ -171,6 +205,15 @@ both_engines! {
         assert_eq!(told["children"][0]["goal"], "");
         assert!(!told.to_string().contains("far secret"), "{told}");
         assert_eq!(code(team.call(&chief, "cancel_run", &run)), "forbidden");
+        // What it may not see is as if it were not there.
+        for project in ["api", "nowhere"] {
+            let child = json!({ "goal": "g", "children": [{ "goal": "c", "project": project }] });
+            assert_eq!(code(team.call(&chief, "create_run", &child)), "not_found", "{project}");
+        }
+        for parent in [created["children"][0]["id"].clone(), json!(99)] {
+            let below = json!({ "goal": "g", "parent": parent });
+            assert_eq!(code(team.call(&chief, "create_run", &below)), "not_found", "{parent}");
+        }
         let whole = team.call(&BOSS, "portfolio_status", &run).unwrap();
         assert_eq!(whole["children"][0]["goal"], "the far secret");
         let cancelled = team.call(&BOSS, "cancel_run", &run).unwrap();

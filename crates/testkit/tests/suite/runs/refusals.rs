@@ -102,6 +102,8 @@ both_engines! {
         assert_eq!(code(team.steer("finish_run_agent", run, &finish)), "not_found");
         let parent = json!({ "project": "web", "goal": "g", "parent": 99 });
         assert_eq!(code(team.call(&BOSS, "create_run", &parent)), "not_found");
+        let child = json!({ "project": "web", "goal": "g", "children": [{ "goal": "c", "project": "nowhere" }] });
+        assert_eq!(code(team.call(&BOSS, "create_run", &child)), "not_found");
         assert_eq!(code(team.call(&team.blue, "current_run", &json!({ "project": "api" }))), "not_found");
     }
 }
