@@ -33,7 +33,7 @@ fn a_discovery_is_found_judged_and_told() {
         ];
         let score = "discovery score 1 --from-profile --as Blue";
         assert_eq!(post.see(score), explained.join("\n"));
-        let decay = "discovery decay --rate 0.5 --min-age 0s --period 1d --operator";
+        let decay = "discovery decay --rate 0.5 --min-age 0s --period 3650d --operator";
         assert_eq!(post.see(decay), "discovery 1 is worth 0.250 (discard)\n");
         assert_eq!(post.see(decay), "nothing decayed\n");
         let promoted = "discovery 1 is promoted, to run-7, worth 0.250 (discard)\n";

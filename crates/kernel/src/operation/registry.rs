@@ -500,7 +500,7 @@ pub const OPERATIONS: &[Operation] = &[
             &["id"],
         )])
         .mcp(In("judge_discovery"))
-        .cli(&["discovery score"]),
+        .cli(&["discovery score --from-profile"]),
     command::<PromoteDiscovery>(Ends)
         .http(&[route(Post, "/api/discoveries/{id}/promote", &["id"])])
         .mcp(In("judge_discovery"))
@@ -528,7 +528,7 @@ pub const OPERATIONS: &[Operation] = &[
     command::<UpdateInterestProfile>(Sets)
         .http(&[route(Patch, "/api/interest-profile", &[])])
         .mcp(Tool::None(Lean))
-        .cli(&["discovery profile"]),
+        .cli(&["discovery profile --keywords"]),
     waiting::<Events>()
         .http(&[route(Get, "/api/events", &[])])
         .mcp(Named("events", Profile::Orchestrate))
