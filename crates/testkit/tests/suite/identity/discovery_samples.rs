@@ -92,20 +92,7 @@ pub(super) fn wrong_for_discoveries(operation: &Operation, field: &str) -> Optio
         (_, "embedding" | "topic_vector") => vector(),
         (_, "score" | "min_score" | "threshold") => number(),
         (_, "dedup_threshold" | "rate") => [number(), vec![json!(0)]].concat(),
-        ("search_discoveries", "text") => {
-            let long = "x".repeat(1_025);
-            ["", " ", "a\0b", "from:Blue", "-only", long.as_str()]
-                .map(Value::from)
-                .into()
-        }
-        ("search_discoveries", "vector") => vec![
-            json!([1, 0.5]),
-            json!("AAAAAA=="),
-            json!("AADAfw=="),
-            json!("no base64!"),
-            json!("AACAP"),
-            json!(7),
-        ],
+        ("search_discoveries", "text" | "vector") => wrong_for_searches(field),
         ("submit_discovery" | "search_discoveries", "model") | (_, "topic_model") => no_line(128),
         (_, "ref") => no_line(256),
         (_, "keyword_weights") => [weights(), vec![json!({ "++": 0.5 })]].concat(),
@@ -119,4 +106,16 @@ pub(super) fn wrong_for_discoveries(operation: &Operation, field: &str) -> Optio
             .into(),
         _ => return None,
     })
+}
+
+/// What a search must refuse to look for.
+fn wrong_for_searches(field: &str) -> Vec<Value> {
+    if field == "text" {
+        let long = "x".repeat(1_025);
+        let texts = ["", " ", "a\0b", "from:Blue", "-only", long.as_str()];
+        return texts.map(Value::from).into();
+    }
+    let numbers = [json!([1, 0.5]), json!(7)];
+    let texts = ["AAAAAA==", "AADAfw==", "no base64!", "AACAP"].map(Value::from);
+    numbers.into_iter().chain(texts).collect()
 }
