@@ -1,5 +1,6 @@
 //! The configuration: defaults, then `comity.toml`, then the environment, then flags.
 
+mod embedder;
 mod file;
 mod keys;
 mod password;
@@ -103,6 +104,7 @@ impl Config {
             queue_max: writer.queue_max,
             batch_max: writer.batch_max,
             readers: readers.threads,
+            embedder: embedder::of(&self.values.embedder)?,
             ..base
         })
     }

@@ -11,6 +11,8 @@ mod archive;
 mod commands;
 #[path = "suite/consumer_kill.rs"]
 mod consumer_kill;
+#[path = "suite/discoveries.rs"]
+mod discoveries;
 #[path = "suite/dispatches.rs"]
 mod dispatches;
 #[path = "suite/doors.rs"]

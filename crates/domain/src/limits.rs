@@ -308,6 +308,8 @@ pub const VECTORS_BYTES_MAX: usize = 1 << 30;
 pub const VECTOR_PAGE: usize = 1_000;
 /// Discoveries that get a vector of the present embedder in one step.
 pub const EMBED_PAGE: i64 = 200;
+/// Bytes of text that go to the embedder in one step, unless one discovery alone has more.
+pub const EMBED_PAGE_BYTES_MAX: usize = 512 * 1_024;
 /// How many texts may be on their way to a slow embedder at a time.
 pub const EMBEDDING_AT_ONCE: usize = 8;
 /// Candidates of each kind that a search by text puts together.

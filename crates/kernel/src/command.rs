@@ -5,6 +5,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::actor::Party;
+use crate::embedder::Embeds;
 use crate::error::Error;
 use crate::tx::WriteTx;
 
@@ -20,6 +21,11 @@ pub trait Command: Serialize + Send + 'static {
     const WHO: &'static [Party];
     /// What it answers; secrets in it are `#[serde(skip)]`, for the answer is stored (C2).
     type Answer: Serialize + DeserializeOwned + Send + 'static;
+
+    /// Returns itself, if it wants a text as a vector before the transaction.
+    fn embeds(&mut self) -> Option<&mut dyn Embeds> {
+        None
+    }
 
     /// Does what can be done before the transaction, on the caller's own thread.
     fn prepare(&self) {}

@@ -70,8 +70,8 @@ impl Embedder for Hashed {
 
 /// A request that wants a text as a vector.
 pub trait Embeds {
-    /// Returns the text, unless no vector is wanted.
-    fn text(&self) -> Option<String>;
+    /// Returns the text, unless no vector is wanted from an embedder of this pace.
+    fn text(&self, pace: Pace) -> Option<String>;
 
     /// Takes what became of it.
     fn take(&mut self, made: Made);
@@ -114,10 +114,10 @@ pub fn make_all(embedder: &dyn Embedder, texts: &[&str]) -> Result<Vec<Embedded>
             other.dimension()
         )));
     }
-    let embedded = |vector| Embedded {
+    let named = |vector| Embedded {
         model: embedder.model().clone(),
         dimension: i64::try_from(dimension).unwrap_or(i64::MAX),
         vector,
     };
-    Ok(vectors.into_iter().map(embedded).collect())
+    Ok(vectors.into_iter().map(named).collect())
 }

@@ -256,6 +256,12 @@ pub enum Error {
         /// What is in the way.
         reason: String,
     },
+    /// Whoever makes vectors of texts could not.
+    #[error("the embedder made no vector: {reason}")]
+    EmbedderUnavailable {
+        /// What it said.
+        reason: String,
+    },
     /// The disk is full, or too little is left.
     #[error("the disk is full")]
     StorageFull,
@@ -361,6 +367,7 @@ codes! {
     METHOD_NOT_ALLOWED = "method_not_allowed", 405, 2;
     TOO_SLOW = "too_slow", 408, 2;
     BUSY = "busy", 503, 2;
+    EMBEDDER_UNAVAILABLE = "embedder_unavailable", 503, 2;
     STORAGE_FULL = "storage_full", 503, 2;
     INDETERMINATE = "indeterminate", 503, 2;
     INTERNAL = "internal", 500, 2;
@@ -408,6 +415,7 @@ impl Error {
             Self::MethodNotAllowed { .. } => METHOD_NOT_ALLOWED,
             Self::TooSlow { .. } => TOO_SLOW,
             Self::Busy { .. } => BUSY,
+            Self::EmbedderUnavailable { .. } => EMBEDDER_UNAVAILABLE,
             Self::StorageFull => STORAGE_FULL,
             Self::Indeterminate => INDETERMINATE,
             Self::Internal { .. } => INTERNAL,

@@ -1,6 +1,7 @@
 //! The kernel: one writer, some readers, one log.
 
 mod archiving;
+mod embedding;
 mod telling;
 
 use std::future::Future;
@@ -10,9 +11,9 @@ use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use comity_domain::limits::{IDEMPOTENCY_KEEP_US, READ_US_MAX, WAIT_US_MAX};
+use comity_domain::limits::{EMBEDDING_AT_ONCE, IDEMPOTENCY_KEEP_US, READ_US_MAX, WAIT_US_MAX};
 use comity_domain::{Seq, Span, TokenSecret};
-use tokio::sync::watch;
+use tokio::sync::{Semaphore, watch};
 
 use crate::actor::{Actor, Caller};
 use crate::ambient::Ambient;
@@ -72,6 +73,8 @@ pub struct Kernel {
     line: Line,
     /// The turn of whoever examines or copies everything.
     long_work: Arc<Mutex<()>>,
+    /// The places of those who ask for a vector.
+    embedding: Arc<Semaphore>,
 }
 
 /// What ends with the kernel.
@@ -148,11 +151,13 @@ impl Kernel {
             archivist: Mutex::default(),
             line: Line::default(),
             long_work: Arc::default(),
+            embedding: Arc::new(Semaphore::new(EMBEDDING_AT_ONCE)),
         })
     }
 
     /// Hands a command to the writer; the ticket is answered after COMMIT.
-    pub fn execute<C: Command>(&self, caller: Caller, command: C) -> Ticket<Reply<C::Answer>> {
+    pub fn execute<C: Command>(&self, caller: Caller, mut command: C) -> Ticket<Reply<C::Answer>> {
+        self.embed_now(command.embeds());
         submit(&self.queue, &self.ambient, caller, command, Audience::Any)
     }
 
@@ -236,7 +241,8 @@ impl Kernel {
     }
 
     /// Hands a query to a reader.
-    pub fn query<Q: Query>(&self, actor: Actor, query: Q) -> Ticket<AsOf<Q::Answer>> {
+    pub fn query<Q: Query>(&self, actor: Actor, mut query: Q) -> Ticket<AsOf<Q::Answer>> {
+        self.embed_now(query.embeds());
         ask(&self.reads, &self.ambient, actor, query)
     }
 

@@ -3,6 +3,7 @@
 use comity_domain::Span;
 
 use crate::actor::{Actor, Party};
+use crate::embedder::Embeds;
 use crate::error::Error;
 use crate::tx::Snapshot;
 
@@ -23,6 +24,11 @@ pub trait Query: Send + 'static {
     const WHO: &'static [Party];
     /// What it answers.
     type Answer: Send + 'static;
+
+    /// Returns itself, if it wants a text as a vector before it is answered.
+    fn embeds(&mut self) -> Option<&mut dyn Embeds> {
+        None
+    }
 
     /// Answers from one snapshot.
     fn run(&self, actor: &Actor, snapshot: &mut Snapshot<'_>) -> Result<Self::Answer, Error>;

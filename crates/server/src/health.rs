@@ -77,6 +77,7 @@ pub async fn probe(server: &Server) -> Health {
         descriptors(),
         git().await,
         archive(server).await,
+        vectors(server).await,
         hooks(server).await,
     ];
     Health {
@@ -195,6 +196,22 @@ async fn archive(server: &Server) -> Probed {
         archive: Some(archive),
         ..judged("archive", Status::Degraded, found)
     }
+}
+
+/// Tells how many discoveries have no vector of the embedder yet. Only searches miss them.
+async fn vectors(server: &Server) -> Probed {
+    let missing = tokio::time::timeout(PATIENCE, server.kernel.without_vectors()).await;
+    let found = match (server.embedding.said(), missing) {
+        (Some(said), _) => Err(said),
+        (None, Ok(Ok(None))) => Ok("there is no embedder".to_owned()),
+        (None, Ok(Ok(Some((model, 0))))) => Ok(format!("all discoveries have one of `{model}`")),
+        (None, Ok(Ok(Some((model, missing))))) => {
+            Ok(format!("{missing} discoveries have none of `{model}` yet"))
+        }
+        (None, Ok(Err(error))) => Err(error.to_string()),
+        (None, Err(_)) => Err("the readers do not answer".to_owned()),
+    };
+    judged("vectors", Status::Degraded, found)
 }
 
 /// Asks how the hooks stand. Dead letters are for people to look at; a hook that lost its place is

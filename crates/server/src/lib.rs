@@ -3,10 +3,12 @@
 //! There is no SQL here. `http` is the route table on one page, `connection` how callers get in,
 //! `socket` the door for this machine's owner, `feed` what is told live, `health` the live probe,
 //! `upkeep` what a server does every few seconds, `archiving` how the log gets into Git, `hooks` how
-//! others are told of it, `outbound` how requests leave the server.
+//! others are told of it, `outbound` how requests leave the server, `embedder` who makes vectors of
+//! texts.
 
 pub mod archiving;
 mod connection;
+pub mod embedder;
 mod feed;
 pub mod health;
 pub mod hooks;
@@ -35,6 +37,7 @@ use tokio::net::{TcpListener, UnixListener};
 use tokio::sync::{Semaphore, SemaphorePermit, watch};
 
 use crate::archiving::{Archive, Archiving};
+use crate::embedder::follow::Trouble;
 use crate::feed::Hub;
 use crate::hooks::{Hooking, Telling};
 use crate::known::Known;
@@ -124,6 +127,8 @@ pub struct Server {
     strangers: Arc<Rates<Option<IpAddr>>>,
     ambient: Ambient,
     archive: Arc<Archive>,
+    /// Why vectors are not made at the moment.
+    embedding: Trouble,
     /// The turn of whoever probes: a crowd of askers must not become a crowd of writes.
     probing: Arc<tokio::sync::Mutex<()>>,
 }
@@ -146,6 +151,7 @@ impl Server {
             rates: Arc::new(rates),
             strangers: Arc::new(Rates::new(STRANGERS_PER_SECOND, STRANGERS_BURST)),
             ambient,
+            embedding: Trouble::default(),
             probing: Arc::default(),
         }
     }
@@ -213,6 +219,8 @@ impl Server {
             self.settings.hooks,
         );
         let telling = tokio::spawn(telling.run(stopped));
+        let embedding = embedder::follow::run(Arc::clone(&kernel), self.embedding.clone());
+        let embedding = tokio::spawn(embedding);
         let connections_max = connection::within_descriptors(self.settings.connections_max);
         let (metrics, patience) = (Arc::clone(&self.metrics), self.patience);
         let routes = http::routes(self, hosts);
@@ -231,6 +239,7 @@ impl Server {
         let _ = tokio::time::timeout(FEEDS_END, feeds.ended()).await;
         // It has had its second since the doors began to close.
         let _ = archiving.await;
+        embedding.abort();
         let _ = telling.await;
         tail.abort();
         upkeep.abort();

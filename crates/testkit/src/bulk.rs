@@ -64,6 +64,7 @@ impl<'a> Team<'a> {
         }
         self.hold_leases();
         self.work();
+        self.find();
         self.append();
         self.hook();
         self.leave();
@@ -122,6 +123,40 @@ impl<'a> Team<'a> {
             "cancel_run",
             &json!({ "run": id, "reason": "enough" }),
         );
+    }
+
+    /// Discoveries that are found, judged, get old and are taken back.
+    fn find(&self) {
+        let operator = &Actor::OPERATOR;
+        let submit = |nth: usize| {
+            let (team, place) = (small(self.number), small(nth));
+            let vector = [team + 0.5, place, -1.25];
+            let found = json!({
+                "source": "feed", "source_id": format!("{}-{nth}", self.number),
+                "title": self.words(3), "summary": self.words(20 * nth).replace(' ', "\n"),
+                "embedding": vector, "model": "m-1", "dedup_threshold": 1,
+                "score": if nth == 0 { None } else { Some(1.0 / (place + 1.0)) },
+            });
+            self.call(&self.ann, "submit_discovery", &found)["discovery"]["id"].clone()
+        };
+        let ids: Vec<_> = (0..4).map(submit).collect();
+        let interests = json!({
+            "keyword_weights": { "plan": 0.3, "été": -0.1 }, "source_weights": { "feed": 0.2 },
+        });
+        self.call(&self.ann, "update_interest_profile", &interests);
+        self.call(&self.bob, "score_from_profile", &json!({ "id": ids[0] }));
+        let late = json!({ "project": self.project, "rate": 0.1, "min_age": "1s", "period": "1d" });
+        self.call(operator, "decay", &late);
+        let promote = json!({ "id": ids[1], "ref": self.words(1), "threshold": 0.1 });
+        self.call(&self.ann, "promote_discovery", &promote);
+        let dismiss = json!({ "id": ids[2], "reason": self.words(2) });
+        self.call(&self.bob, "dismiss_discovery", &dismiss);
+        let opinion = json!({ "id": ids[1], "signal": "useful", "note": self.words(2) });
+        self.call(&self.bob, "feedback", &opinion);
+        let back = json!({
+            "project": self.project, "source": "feed", "since_time": "2001-01-01T00:00:00Z",
+        });
+        self.call(operator, "roll_back_source", &back);
     }
 
     /// A stream that both write to, and a consumer that reads it.
@@ -297,6 +332,11 @@ impl<'a> Team<'a> {
         let bob = json!({ "agent": "Bob", "project": project, "reason": self.words(2) });
         self.call(operator, "retire_agent", &bob);
     }
+}
+
+/// A small number as one with a fraction.
+fn small(number: usize) -> f64 {
+    f64::from(u16::try_from(number % 1_000).unwrap_or(0))
 }
 
 /// Asks which kinds of events there are.

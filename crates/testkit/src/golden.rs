@@ -3,6 +3,7 @@
 //! A golden log is a log and the rows its version projected from it. Today's program must bring
 //! both to the same state: the rows by migration, the log by replay.
 
+mod discoveries;
 mod runs;
 mod sql;
 mod state;
@@ -38,8 +39,14 @@ pub struct Golden {
     pub tables: BTreeMap<String, Vec<serde_json::Value>>,
     /// What it indexed of each message, which is off the log: number, tokens of the subject, of the
     /// body. No token stands more than 256 times in a message here, so none was skipped.
-    pub words: BTreeMap<i64, [Vec<String>; 2]>,
+    pub words: Indexed,
+    /// The same of each discovery: tokens of the title, of the summary.
+    #[serde(default)]
+    pub discovery_words: Indexed,
 }
+
+/// What is indexed of each text by its number: the tokens of its head, and of its body.
+pub type Indexed = BTreeMap<i64, [Vec<String>; 2]>;
 
 /// One event, as text.
 #[derive(Serialize, Deserialize)]
@@ -144,6 +151,7 @@ pub fn scenario(kit: &Kit) {
     dispatches(kit, &red, &gray);
     runs::runs(kit, &red);
     state::state(kit, &red, &gray);
+    discoveries::discoveries(kit, &red);
     streams::streams(kit, &red);
     let blue = authenticated(kit, "rotate_token", json!({ "agent": 1 }));
     self::call(kit, &blue, "reserve_files", json!({ "paths": ["last"] }));
@@ -418,15 +426,21 @@ impl Query for Whole {
                 .map(written)
                 .collect(),
             tables,
-            words: words(snapshot)?,
+            words: words(
+                snapshot,
+                "select doc, col, term from message_word order by doc, col, \"offset\"",
+            )?,
+            discovery_words: words(
+                snapshot,
+                "select doc, col, term from discovery_word order by doc, col, \"offset\"",
+            )?,
         })
     }
 }
 
 /// Reads the index of words as SQLite shows it, word by word.
-fn words(read: &mut impl Read) -> Result<BTreeMap<i64, [Vec<String>; 2]>, StoreError> {
-    let mut words: BTreeMap<i64, [Vec<String>; 2]> = BTreeMap::new();
-    let sql = "select doc, col, term from message_word order by doc, col, \"offset\"";
+fn words(read: &mut impl Read, sql: &'static str) -> Result<Indexed, StoreError> {
+    let mut words = Indexed::new();
     read.each(sql, &[], &mut |mut row| {
         let (doc, col): (i64, String) = (row.take()?, row.take()?);
         let [subject, body] = words.entry(doc).or_default();

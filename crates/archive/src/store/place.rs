@@ -1,7 +1,7 @@
 //! The names of the archive's files: from numbers and slugs alone (S10).
 
 use comity_domain::{
-    AgentId, DispatchId, MessageId, ReservationId, RunId, Seq, Sha256Hex, Timestamp,
+    AgentId, DiscoveryId, DispatchId, MessageId, ReservationId, RunId, Seq, Sha256Hex, Timestamp,
 };
 
 /// Letters of a subject that a message's file is named after.
@@ -53,6 +53,14 @@ pub(super) fn dispatch(project: &str, run: Option<RunId>, id: DispatchId) -> Str
     let of = run.map(|run| format!("runs/{run}/")).unwrap_or_default();
     format!(
         "projects/{project}/{of}dispatches/{}/{id}.md",
+        id.get() / 1_000
+    )
+}
+
+/// Where a discovery is.
+pub(super) fn discovery(project: &str, id: DiscoveryId) -> String {
+    format!(
+        "projects/{project}/discoveries/{}/{id}.json",
         id.get() / 1_000
     )
 }

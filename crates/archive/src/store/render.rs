@@ -1,6 +1,7 @@
 //! What a piece of the log looks like as files.
 
 mod agent;
+mod discovery;
 mod dispatch;
 mod lease;
 mod message;
@@ -101,7 +102,9 @@ fn rendered(batch: &Batch, recorded: &Recorded, event: &Event) -> Vec<(String, C
         | Event::CustomAppended(_)
         | Event::EventRedacted(_)
         | Event::EpochBegun(_) => Vec::new(),
-        comity_kernel::discovery_event!() => Vec::new(),
+        comity_kernel::discovery_event!() => discovery::file(batch, recorded, event)
+            .into_iter()
+            .collect(),
         comity_kernel::work_event!() => {
             dispatch::file(batch, recorded, event).into_iter().collect()
         }

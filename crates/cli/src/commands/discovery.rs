@@ -3,6 +3,7 @@
 mod judge;
 mod look;
 mod profile;
+mod search;
 mod submit;
 mod upkeep;
 
@@ -22,6 +23,8 @@ pub(crate) enum DiscoveryCommand {
     Submit(submit::Submit),
     /// List discoveries, the newest first.
     List(look::List),
+    /// Find discoveries by what they say.
+    Search(search::Search),
     /// Show one discovery, with its whole summary and what people thought of it.
     Show(Named),
     /// Say what a discovery is worth, or let the interest profile say it.
@@ -53,6 +56,7 @@ impl DiscoveryCommand {
         match self {
             Self::Submit(submit) => submit.run(context),
             Self::List(list) => list.run(context),
+            Self::Search(search) => search.run(context),
             Self::Show(named) => look::show(named, context),
             Self::Score(score) => score.run(context),
             Self::Promote(promote) => promote.run(context),

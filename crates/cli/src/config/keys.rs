@@ -40,6 +40,10 @@ keys! {
     writer.queue_max, "COMITY_WRITER_QUEUE_MAX";
     writer.batch_max, "COMITY_WRITER_BATCH_MAX";
     readers.threads, "COMITY_READERS_THREADS";
+    embedder.kind, "COMITY_EMBEDDER_KIND";
+    embedder.url, "COMITY_EMBEDDER_URL";
+    embedder.model, "COMITY_EMBEDDER_MODEL";
+    embedder.dimension, "COMITY_EMBEDDER_DIMENSION";
 }
 
 impl Key {

@@ -5,9 +5,10 @@ use std::net::SocketAddr;
 use comity_domain::Span;
 use comity_domain::limits::{
     ARCHIVE_BATCH_DEFAULT, ARCHIVE_BATCH_MAX, ARCHIVE_INTERVAL_MS_DEFAULT, ARCHIVE_INTERVAL_US_MAX,
-    BATCH_MAX, GRACE_US_DEFAULT, GRACE_US_MAX, QUEUE_MAX, READER_THREADS, TTL_US_DEFAULT,
-    TTL_US_MAX, TTL_US_MIN,
+    BATCH_MAX, EMBEDDING_DIMENSION_MAX, GRACE_US_DEFAULT, GRACE_US_MAX, QUEUE_MAX, READER_THREADS,
+    TTL_US_DEFAULT, TTL_US_MAX, TTL_US_MIN,
 };
+use comity_domain::vector::hashed;
 use comity_server::Settings;
 use serde::de::IntoDeserializer;
 use serde::de::value::Error as ValueError;
@@ -24,6 +25,7 @@ pub(crate) struct Values {
     pub(super) hooks: Hooks,
     pub(super) writer: Writer,
     pub(super) readers: Readers,
+    pub(super) embedder: Embedder,
 }
 
 /// How a server is reached.
@@ -127,6 +129,32 @@ pub(super) struct Readers {
     pub(super) threads: usize,
 }
 
+/// Who makes vectors of texts.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Embedder {
+    pub(super) kind: Kind,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) url: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) model: Option<String>,
+    pub(super) dimension: usize,
+}
+
+/// What makes vectors of texts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Kind {
+    /// Words and pieces of words, without a model.
+    Hashed,
+    /// A service.
+    Http,
+    /// A model in a folder.
+    Model,
+    /// Nothing: callers bring their own.
+    None,
+}
+
 impl Default for Values {
     fn default() -> Self {
         let limits = Settings::default();
@@ -162,6 +190,12 @@ impl Default for Values {
             readers: Readers {
                 threads: READER_THREADS,
             },
+            embedder: Embedder {
+                kind: Kind::Hashed,
+                url: None,
+                model: None,
+                dimension: hashed::DIMENSION,
+            },
         }
     }
 }
@@ -180,6 +214,9 @@ impl Values {
         }
         if !(1..=ARCHIVE_BATCH_MAX).contains(&self.archive.batch_max) {
             return Some("must be between 1 and 10000");
+        }
+        if !(1..=EMBEDDING_DIMENSION_MAX).contains(&self.embedder.dimension) {
+            return Some("must be between 1 and 4096");
         }
         (self.archive.interval.us > ARCHIVE_INTERVAL_US_MAX).then_some("must be at most 30s")
     }

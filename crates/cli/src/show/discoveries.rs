@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::ago::ago;
 use super::field::{field, is, list, names};
 use super::harmless::harmless;
-use super::listing::{cut, listing};
+use super::listing::{columns, cut, listing};
 use super::words::set_in;
 
 /// Writes a page of discoveries.
@@ -35,6 +35,44 @@ pub(crate) fn page(page: &Value) -> String {
             },
         ]
     })
+}
+
+/// Writes what was found.
+pub(crate) fn found(answer: &Value) -> String {
+    let titles = [
+        "discovery",
+        "near",
+        "rank",
+        "state",
+        "score",
+        "source",
+        "what",
+    ];
+    let rows = list(answer, "hits").iter().map(|hit| {
+        let one = hit.get("discovery").unwrap_or(&Value::Null);
+        vec![
+            field(one, "id"),
+            rounded(hit.get("similarity")),
+            field(hit, "text_rank"),
+            field(one, "state"),
+            score(one),
+            field(one, "source"),
+            format!(
+                "{}\n  {}",
+                cut(&field(one, "title")),
+                cut(&field(one, "summary"))
+            ),
+        ]
+    });
+    let text = columns(&titles, rows);
+    let (reason, missing) = (field(answer, "words_only"), field(answer, "not_embedded"));
+    match (reason.as_str(), missing.as_str()) {
+        ("", "0") => text,
+        ("", missing) => {
+            format!("{text}\n{missing} have no vector of the model: only words find them")
+        }
+        (reason, _) => format!("{text}\nonly words were compared: {reason}"),
+    }
 }
 
 /// Writes what became of something that was submitted.

@@ -6,10 +6,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use comity_domain::{
-    AgentId, DispatchId, LeaseTime, MessageId, ProjectId, ReservationId, RunId, Seq, Sha256Hex,
-    Slug, Timestamp,
+    AgentId, DiscoveryId, DispatchId, LeaseTime, MessageId, ProjectId, ReservationId, RunId, Seq,
+    Sha256Hex, Slug, Timestamp,
 };
 
+use super::found::Found;
 use super::handed_out::HandedOut;
 use super::run_page::RunPage;
 use crate::actor::{Actor, Party};
@@ -63,6 +64,8 @@ pub struct Batch {
     pub runs: Vec<RunPage>,
     /// Dispatches that are settled here.
     pub settled: BTreeMap<DispatchId, HandedOut>,
+    /// Discoveries that are submitted, scored or settled here.
+    pub found: BTreeMap<DiscoveryId, Found>,
 }
 
 /// An agent as files name it.
@@ -177,6 +180,7 @@ struct Mentioned {
     /// Threads, and the last message of each.
     threads: BTreeMap<MessageId, MessageId>,
     settled: BTreeSet<DispatchId>,
+    found: BTreeSet<DiscoveryId>,
 }
 
 impl Mentioned {
@@ -250,8 +254,19 @@ impl Mentioned {
             | Event::EventRedacted(_)
             | Event::EpochBegun(_) => {}
             work_event!() => self.add_work(event),
-            discovery_event!() => {}
+            discovery_event!() => self.add_discovery(event),
         }
+    }
+
+    /// Adds discoveries that are written anew.
+    fn add_discovery(&mut self, event: &Event) {
+        self.found.extend(match event {
+            Event::DiscoverySubmitted(one) => Some(one.id),
+            Event::DiscoveryScored(one) => Some(one.which.id),
+            Event::DiscoveryPromoted(one) => Some(one.which.id),
+            Event::DiscoveryDismissed(one) => Some(one.which.id),
+            _ => None,
+        });
     }
 
     /// Adds what happens to dispatches; what happens to runs is on their pages.
@@ -291,6 +306,12 @@ impl Batch {
             if let Some(dispatch) = HandedOut::settled(read, *id)? {
                 mentioned.agents.extend(dispatch.by);
                 self.settled.insert(*id, dispatch);
+            }
+        }
+        for id in &mentioned.found {
+            if let Some(found) = Found::read(read, *id)? {
+                mentioned.agents.extend(found.by);
+                self.found.insert(*id, found);
             }
         }
         for (run, through) in self.steps_of_runs() {

@@ -8,6 +8,7 @@ pub mod archivist;
 pub mod batch;
 pub mod export;
 pub mod export_runs;
+pub mod found;
 pub mod handed_out;
 pub mod position;
 pub mod run_page;

@@ -114,11 +114,11 @@ pub fn top(
     Ok(best.finish())
 }
 
-/// Reads everything into memory that is committed and not there yet.
-pub(crate) fn warm(read: &mut impl Read) -> Result<(), StoreError> {
+/// Reads some of what is committed and not in memory yet; tells whether more is missing.
+pub(crate) fn warm(read: &mut impl Read) -> Result<bool, StoreError> {
     let vectors = read.memory().vectors.clone();
     let dropped = last_dropped(read)?;
-    vectors.catch_up(read, dropped, VECTORS_BYTES_MAX)
+    vectors.take_page(read, dropped, VECTORS_BYTES_MAX)
 }
 
 /// Returns the last redaction that is seen here and may have taken a vector away.
@@ -131,44 +131,55 @@ fn last_dropped(read: &mut impl Read) -> Result<Seq, StoreError> {
 }
 
 impl VectorIndex {
-    /// Takes in what was committed since the last time, as long as there is room. Nothing is read
-    /// while others are kept out.
+    /// Takes in what was committed since the last time, as long as there is room.
     fn catch_up(
         &self,
         read: &mut impl Read,
         dropped: Seq,
         bytes_max: usize,
     ) -> Result<(), StoreError> {
+        while self.take_page(read, dropped, bytes_max)? {}
+        Ok(())
+    }
+
+    /// Takes in a page of what was committed since the last time; tells whether more is missing.
+    /// Nothing is read while others are kept out.
+    fn take_page(
+        &self,
+        read: &mut impl Read,
+        dropped: Seq,
+        bytes_max: usize,
+    ) -> Result<bool, StoreError> {
         let committed = read.committed();
         if dropped > committed {
-            return Ok(());
+            // The running batch took one away: memory is not asked until that is committed.
+            return Ok(false);
         }
-        loop {
-            let (known, bytes, current) = {
-                let mut state = self.lock();
-                if state.dropped < dropped {
-                    *state = State {
-                        dropped,
-                        ..State::default()
-                    };
-                }
-                (state.through, state.bytes, state.dropped == dropped)
-            };
-            if !current || known >= committed || bytes >= bytes_max {
-                return Ok(());
-            }
-            let page = page_between(read, known, committed)?;
-            let is_last = page.len() < VECTOR_PAGE;
+        let (known, bytes, is_current) = {
             let mut state = self.lock();
-            if state.through != known || state.dropped != dropped {
-                // Somebody else was faster.
-                continue;
+            if state.dropped < dropped {
+                *state = State {
+                    dropped,
+                    ..State::default()
+                };
             }
-            state.take_in(page);
-            if is_last {
-                state.through = committed;
-            }
+            (state.through, state.bytes, state.dropped == dropped)
+        };
+        if !is_current || known >= committed || bytes >= bytes_max {
+            return Ok(false);
         }
+        let page = page_between(read, known, committed)?;
+        let is_last = page.len() < VECTOR_PAGE;
+        let mut state = self.lock();
+        if state.through != known || state.dropped != dropped {
+            // Somebody else was faster.
+            return Ok(true);
+        }
+        state.take_in(page);
+        if is_last {
+            state.through = committed;
+        }
+        Ok(!is_last)
     }
 
     /// Returns the blocks that are asked for, and up to where the log is in them for this reader.

@@ -14,8 +14,10 @@ pub mod promote;
 pub mod roll_back;
 pub mod score;
 pub mod score_from_profile;
+pub mod search;
 pub mod submit;
 pub(crate) mod table;
+pub(crate) mod unembedded;
 
 pub use decay::Decay;
 pub use dismiss::DismissDiscovery;
@@ -28,6 +30,7 @@ pub use promote::PromoteDiscovery;
 pub use roll_back::RollBackSource;
 pub use score::ScoreDiscovery;
 pub use score_from_profile::ScoreFromProfile;
+pub use search::SearchDiscoveries;
 pub use submit::SubmitDiscovery;
 pub use table::Discovery;
 

@@ -13,6 +13,7 @@ use super::table::{self, Discovery};
 use super::{Source, index};
 use crate::actor::Party;
 use crate::command::{Command, Stop};
+use crate::embedder::{EmbedError, Embeds, Made, Pace};
 use crate::error::Error;
 use crate::project::table::{self as project_table, ProjectRef};
 use crate::reservation::held::holder;
@@ -51,6 +52,9 @@ pub struct SubmitDiscovery {
     /// the same; not compared unless given.
     #[serde(default)]
     pub dedup_threshold: Option<Score>,
+    /// What the embedder made of it, before the transaction.
+    #[serde(skip)]
+    pub made: Made,
 }
 
 /// The discovery, or the one that says nearly the same.
@@ -74,6 +78,10 @@ impl Command for SubmitDiscovery {
     const WHO: &'static [Party] = &[Party::Agent, Party::Operator];
     type Answer = SubmittedDiscovery;
 
+    fn embeds(&mut self) -> Option<&mut dyn Embeds> {
+        Some(self)
+    }
+
     fn decide(&self, tx: &mut WriteTx<'_, '_>) -> Result<SubmittedDiscovery, Stop> {
         let actor = tx.actor().clone();
         let project = project_table::resolve(tx, &actor, self.project.as_ref())?.id;
@@ -84,10 +92,7 @@ impl Command for SubmitDiscovery {
             }
             .into());
         }
-        let embedding = self.embedding()?;
-        if let Some(embedded) = &embedding {
-            must_fit(tx, "embedding", project, embedded)?;
-        }
+        let embedding = self.embedding(tx, project)?;
         if let Some((id, similarity)) = self.near(tx, project, embedding.as_ref())? {
             return Ok(SubmittedDiscovery {
                 created: false,
@@ -127,16 +132,40 @@ impl Command for SubmitDiscovery {
 }
 
 impl SubmitDiscovery {
-    /// Returns the vector that is kept with it: the caller's own.
-    fn embedding(&self) -> Result<Option<Embedded>, Error> {
+    /// Returns the vector that is kept with it: the caller's own, or the embedder's.
+    fn embedding(
+        &self,
+        read: &mut impl Read,
+        project: ProjectId,
+    ) -> Result<Option<Embedded>, Error> {
         match (&self.embedding, &self.model) {
-            (None, None) => Ok(None),
-            (Some(vector), Some(model)) => Ok(Some(embedded(model, vector))),
+            (None, None) => self.made(read, project),
+            (Some(vector), Some(model)) => {
+                let embedded = embedded(model, vector);
+                must_fit(read, "embedding", project, &embedded)?;
+                Ok(Some(embedded))
+            }
             (Some(_), None) => {
                 let rule = "is missing: it says in which space the `embedding` is";
                 Err(Error::invalid("model", rule))
             }
             (None, Some(_)) => Err(Error::invalid("embedding", "is missing beside `model`")),
+        }
+    }
+
+    /// Returns what the embedder made. Where nothing is compared it can come later, so a discovery
+    /// does not fail for want of it.
+    fn made(&self, read: &mut impl Read, project: ProjectId) -> Result<Option<Embedded>, Error> {
+        let is_compared = self.dedup_threshold.is_some();
+        match &self.made {
+            Made::Vector(made) => match must_fit(read, "embedding", project, made) {
+                Err(Error::Invalid { .. }) if !is_compared => Ok(None),
+                fits => fits.map(|()| Some(made.clone())),
+            },
+            Made::Failed(EmbedError(reason)) if is_compared => Err(Error::EmbedderUnavailable {
+                reason: reason.clone(),
+            }),
+            Made::Failed(_) | Made::Nothing => Ok(None),
         }
     }
 
@@ -154,12 +183,31 @@ impl SubmitDiscovery {
             return Err(Error::invalid("dedup_threshold", "must be more than 0"));
         }
         let Some(Embedded { model, vector, .. }) = embedding else {
-            let rule = "needs an `embedding` to compare";
+            let rule = "needs an `embedding` to compare: there is no embedder to make one";
             return Err(Error::invalid("dedup_threshold", rule));
         };
         let nearest = index::nearest(read, project, &self.source, model, vector)?;
         Ok(nearest.filter(|(_, similarity)| *similarity >= threshold))
     }
+}
+
+impl Embeds for SubmitDiscovery {
+    /// What somebody has to be asked for is asked for only where it is compared.
+    fn text(&self, pace: Pace) -> Option<String> {
+        let is_wanted = pace == Pace::Quick || self.dedup_threshold.is_some();
+        let is_missing = self.embedding.is_none() && self.model.is_none();
+        let summary = self.summary.as_deref().unwrap_or_default();
+        (is_wanted && is_missing).then(|| text_of(&self.title, summary))
+    }
+
+    fn take(&mut self, made: Made) {
+        self.made = made;
+    }
+}
+
+/// Returns what of a discovery is made a vector.
+pub(super) fn text_of(title: &str, summary: &str) -> String {
+    format!("{title}\n{summary}")
 }
 
 /// Puts a vector and its model together.

@@ -314,6 +314,45 @@ pub(super) fn dimension(
     )
 }
 
+/// Returns how many numbers the vectors of a model have in some project, once there is one.
+pub(super) fn some_dimension(
+    read: &mut impl Read,
+    model: &ModelId,
+) -> Result<Option<i64>, StoreError> {
+    read.row(
+        "select dimension from discovery_vector where model = ?1 and discovery_id = (
+             select discovery_id from discovery_vector where model = ?1 limit 1)",
+        params![model.as_str()],
+        Row::take,
+    )
+}
+
+/// Counts the discoveries of a project and a source.
+pub(super) fn count(
+    read: &mut impl Read,
+    project: Option<ProjectId>,
+    source: Option<&str>,
+) -> Result<i64, StoreError> {
+    match (project, source) {
+        (None, None) => read.one("select count(*) from discovery", &[], Row::take),
+        (Some(project), None) => read.one(
+            "select count(*) from discovery where project_id = ?1",
+            params![project],
+            Row::take,
+        ),
+        (Some(project), Some(source)) => read.one(
+            "select count(*) from discovery where project_id = ?1 and source = ?2",
+            params![project, source],
+            Row::take,
+        ),
+        (None, Some(source)) => read.one(
+            "select count(*) from discovery where source = ?1",
+            params![source],
+            Row::take,
+        ),
+    }
+}
+
 /// Returns the number for the next discovery.
 pub(super) fn next_id(read: &mut impl Read) -> Result<DiscoveryId, StoreError> {
     read.one(next_id!("discovery"), &[], Row::take)

@@ -91,6 +91,9 @@ impl Error {
             }
             Self::MethodNotAllowed { .. } => "use a method of the `Allow` header",
             Self::TooSlow { .. } => "send the whole request at once",
+            Self::EmbedderUnavailable { .. } => {
+                "repeat later, send an `embedding` of your own, or leave `dedup_threshold` out"
+            }
             Self::Busy { .. } => "wait a little and repeat with the same idempotency key",
             Self::StorageFull => "free space on the data disk; reading goes on meanwhile",
             Self::Indeterminate => "repeat with the same idempotency key to learn which",
@@ -114,6 +117,7 @@ impl Error {
     pub const fn retry_after_ms(&self) -> Option<u64> {
         match self {
             Self::Busy { .. } | Self::Indeterminate => Some(1_000),
+            Self::EmbedderUnavailable { .. } => Some(5_000),
             Self::StorageFull => Some(10_000),
             Self::RateLimited { retry_after_ms, .. } => Some(*retry_after_ms),
             _ => None,

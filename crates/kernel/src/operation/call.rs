@@ -23,7 +23,7 @@ use crate::error::{Error, Impossible};
 use crate::kernel::Kernel;
 use crate::line::Patient;
 use crate::query::{Query, Waiting};
-use crate::ticket::Ticket;
+use crate::ticket::{AsOf, Reply, Ticket};
 
 /// What a call by name brings back.
 #[derive(Clone, Debug)]
@@ -77,12 +77,22 @@ pub(super) fn call_command<C: Command + DeserializeOwned>(
     caller: Caller,
     request: Value,
 ) -> Call {
-    let ticket = match decode::<C>(C::NAME, request) {
-        Ok(command) => kernel.execute(caller, command),
+    let mut command = match decode::<C>(C::NAME, request) {
+        Ok(command) => command,
         Err(error) => return refused(error),
     };
+    match kernel.must_ask(command.embeds()) {
+        Some(asking) => done::<C>(kernel.execute_after(asking, caller, command)),
+        None => done::<C>(kernel.execute(caller, command)),
+    }
+}
+
+/// Shows what a command answers.
+fn done<C: Command>(
+    reply: impl Future<Output = Result<Reply<C::Answer>, Error>> + Send + 'static,
+) -> Call {
     Box::pin(async move {
-        let reply = ticket.await?;
+        let reply = reply.await?;
         Ok(Outcome {
             answer: with_number(&reply.answer, "seq", reply.seq.get())?,
             replayed: reply.replayed,
@@ -97,12 +107,22 @@ pub(super) fn call_query<Q: Query<Answer: Serialize> + DeserializeOwned>(
     caller: Caller,
     request: Value,
 ) -> Call {
-    let ticket = match decode::<Q>(Q::NAME, request) {
-        Ok(query) => kernel.query(caller.actor, query),
+    let mut query = match decode::<Q>(Q::NAME, request) {
+        Ok(query) => query,
         Err(error) => return refused(error),
     };
+    match kernel.must_ask(query.embeds()) {
+        Some(asking) => read(kernel.query_after(asking, caller.actor, query)),
+        None => read(kernel.query(caller.actor, query)),
+    }
+}
+
+/// Shows what a query answers.
+fn read<T: Serialize + Send>(
+    answer: impl Future<Output = Result<AsOf<T>, Error>> + Send + 'static,
+) -> Call {
     Box::pin(async move {
-        let read = ticket.await?;
+        let read = answer.await?;
         Ok(Outcome {
             answer: with_number(&read.answer, "as_of_seq", read.as_of_seq.get())?,
             replayed: false,
@@ -169,16 +189,7 @@ where
         return refused(Error::invalid("wait", "must be at most 60 s"));
     }
     let patience = Duration::from_micros(patience_us.unsigned_abs());
-    let read = kernel.wait_for(actor, query, patience, Q::is_something);
-    Box::pin(async move {
-        let read = read.await?;
-        Ok(Outcome {
-            answer: with_number(&read.answer, "as_of_seq", read.as_of_seq.get())?,
-            replayed: false,
-            issued: None,
-            hook_secret: None,
-        })
-    })
+    read(kernel.wait_for(actor, query, patience, Q::is_something))
 }
 
 #[expect(

@@ -19,8 +19,8 @@ use crate::consumer::{AckConsumer, ListConsumers, PollConsumer, RegisterConsumer
 use crate::contact::{AnswerContact, ListContacts, RequestContact};
 use crate::discovery::{
     Decay, DismissDiscovery, GetDiscovery, GetInterestProfile, GiveFeedback, ListDiscoveries,
-    PromoteDiscovery, RollBackSource, ScoreDiscovery, ScoreFromProfile, SubmitDiscovery,
-    UpdateInterestProfile,
+    PromoteDiscovery, RollBackSource, ScoreDiscovery, ScoreFromProfile, SearchDiscoveries,
+    SubmitDiscovery, UpdateInterestProfile,
 };
 use crate::dispatch::{
     CancelDispatch, ClaimDispatch, CreateDispatch, ExtendDispatch, FinishDispatch, GetDispatch,
@@ -510,6 +510,10 @@ pub const OPERATIONS: &[Operation] = &[
         .http(&[route(Get, "/api/discoveries", &[])])
         .mcp(Tool::None(Lean))
         .cli(&["discovery list"]),
+    query::<SearchDiscoveries>()
+        .http(&[route(Get, "/api/discoveries/search", &[])])
+        .mcp(Named("search_discoveries", Profile::Research))
+        .cli(&["discovery search"]),
     query::<GetDiscovery>()
         .http(&[route(Get, "/api/discoveries/{id}", &["id"])])
         .mcp(Tool::None(Lean))
@@ -525,7 +529,7 @@ pub const OPERATIONS: &[Operation] = &[
             &["id"],
         )])
         .mcp(In("judge_discovery"))
-        .cli(&["discovery score"]),
+        .cli(&["discovery score --from-profile"]),
     command::<PromoteDiscovery>(Ends)
         .http(&[route(Post, "/api/discoveries/{id}/promote", &["id"])])
         .mcp(In("judge_discovery"))
@@ -553,7 +557,7 @@ pub const OPERATIONS: &[Operation] = &[
     command::<UpdateInterestProfile>(Sets)
         .http(&[route(Patch, "/api/interest-profile", &[])])
         .mcp(Tool::None(Lean))
-        .cli(&["discovery profile"]),
+        .cli(&["discovery profile --keywords"]),
     waiting::<Events>()
         .http(&[route(Get, "/api/events", &[])])
         .mcp(Named("events", Profile::Orchestrate))

@@ -6,7 +6,7 @@ use comity_kernel::Error;
 use comity_kernel::actor::IdempotencyKey;
 use comity_kernel::operation::{Operation, Route, Schemas};
 use percent_encoding::percent_decode_str;
-use serde_json::{Map, Value};
+use serde_json::{Map, Number, Value};
 
 /// Reads the query string into the request; a body has no query beside it.
 pub(super) fn from_query(operation: &Operation, query: &str) -> Result<Map<String, Value>, Error> {
@@ -160,6 +160,11 @@ fn typed(schemas: &Schemas, name: &str, text: String) -> Value {
     let is = |wanted| field.is_some_and(|field| admits(field, wanted));
     if is("integer")
         && let Ok(number) = text.parse::<i64>()
+    {
+        return number.into();
+    }
+    if is("number")
+        && let Some(number) = text.parse().ok().and_then(Number::from_f64)
     {
         return number.into();
     }

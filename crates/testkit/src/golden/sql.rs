@@ -33,6 +33,10 @@ impl Golden {
             "sentinel",
             "state_scope",
             "state_entry",
+            "discovery",
+            "discovery_feedback",
+            "discovery_vector",
+            "interest_profile",
             "stream",
             "stream_event",
             "consumer",
@@ -57,11 +61,15 @@ impl Golden {
                 )
             });
         let words = self.words.iter();
-        let words = words.map(|(id, words)| words_as_sql(*id, words, engine));
+        let words =
+            words.map(|(id, words)| words_as_sql(["message", "message_id"], *id, words, engine));
+        let found = self.discovery_words.iter();
+        let found = found
+            .map(|(id, words)| words_as_sql(["discovery", "discovery_id"], *id, words, engine));
         let events = self.events.iter().map(|event| event.as_sql(engine));
         let head = "update log_head set seq = (select max(seq) from event),
             hash = (select hash from event order by seq desc limit 1);\n";
-        let rows = rows.chain(words).chain(events);
+        let rows = rows.chain(words).chain(found).chain(events);
         rows.chain([head.to_owned()]).collect()
     }
 }
@@ -95,11 +103,16 @@ impl Written {
 }
 
 /// The row of the index of words, in the notation of either engine.
-fn words_as_sql(message: i64, [subject, body]: &[Vec<String>; 2], engine: Engine) -> String {
+fn words_as_sql(
+    [table, key]: [&str; 2],
+    id: i64,
+    [subject, body]: &[Vec<String>; 2],
+    engine: Engine,
+) -> String {
     if engine == Engine::Sqlite {
         let (subject, body) = (subject.join(" "), body.join(" "));
         return format!(
-            "insert into message_text (rowid, subject, body) values ({message}, '{subject}', '{body}');\n"
+            "insert into {table}_text (rowid, subject, body) values ({id}, '{subject}', '{body}');\n"
         );
     }
     let subjects = subject.iter().zip(1..);
@@ -109,7 +122,7 @@ fn words_as_sql(message: i64, [subject, body]: &[Vec<String>; 2], engine: Engine
     let bodies = bodies.map(|(token, at)| format!("{token}:{at}"));
     let vector: Vec<_> = subjects.chain(bodies).collect();
     let vector = vector.join(" ");
-    format!("insert into message_text (message_id, tokens) values ({message}, '{vector}');\n")
+    format!("insert into {table}_text ({key}, tokens) values ({id}, '{vector}');\n")
 }
 
 type Insert<'a> = (&'a str, String, Vec<serde_json::Value>);
@@ -119,10 +132,23 @@ fn inserts<'a>((table, rows): (&'a str, &'a Vec<serde_json::Value>)) -> Vec<Inse
     let list = |row: &serde_json::Value| row.as_array().cloned().unwrap_or_default();
     let names = rows.first().map(list).unwrap_or_default();
     let names: Vec<_> = names.iter().filter_map(serde_json::Value::as_str).collect();
-    let columns = names.join(", ");
+    // The database computes these itself.
+    let computed = |name: &&str| (table, *name) == ("discovery", "tier");
+    let written: Vec<_> = names.iter().map(|name| !computed(name)).collect();
+    let columns: Vec<_> = names
+        .iter()
+        .filter(|name| !computed(name))
+        .copied()
+        .collect();
+    let columns = columns.join(", ");
+    let values = |row: &serde_json::Value| {
+        let values = list(row).into_iter().zip(&written);
+        let values = values.filter(|(_, written)| **written);
+        values.map(|(value, _)| value).collect()
+    };
     rows.iter()
         .skip(1)
-        .map(|row| (table, columns.clone(), list(row)))
+        .map(|row| (table, columns.clone(), values(row)))
         .collect()
 }
 

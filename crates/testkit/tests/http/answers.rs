@@ -9,6 +9,7 @@ use comity_testkit::{Engine, Kit, both_engines};
 use serde_json::{Value, json};
 
 use crate::archive::archive_of;
+use crate::discoveries::discoveries_of_each;
 use crate::runs::runs_of_each;
 use crate::town::{Belongings, Held, Town};
 
@@ -91,6 +92,7 @@ fn one_of_each(town: &Town) -> Vec<(&'static str, String, Value)> {
     let (mail, leases) = (mail_of_each(&blues), leases_of_each(&blues));
     let calls = spine.into_iter().chain(mail).chain(leases);
     let calls = calls.chain(work_of_each(&blues));
+    let calls = calls.chain(discoveries_of_each(&blues));
     let calls = calls.chain(runs_of_each(&blues.part));
     let calls = calls.chain(events_of_each()).chain(hooks_of_each());
     calls.chain(end).collect()

@@ -9,6 +9,7 @@ mod archive;
 mod bodies;
 mod crowd;
 mod descriptors;
+mod discoveries;
 mod feeds;
 mod heads;
 mod hooks;

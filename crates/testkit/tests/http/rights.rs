@@ -227,6 +227,8 @@ fn neither_by_id_nor_by_name(
             "answer_release" => greens.request,
             "request_release" | "force_release" | "get_reservation" => greens.lease,
             name if name.ends_with("_dispatch") => greens.dispatch,
+            "score_from_profile" | "feedback" => greens.discovery,
+            name if name.ends_with("_discovery") => greens.discovery,
             _ => greens.message,
         };
         tries.push(vec![("id", json!(thing))]);

@@ -62,6 +62,8 @@ pub(crate) struct Belongings {
     pub(crate) request: i64,
     /// Work in its hands, of revision 2.
     pub(crate) dispatch: i64,
+    /// A discovery of its own, with a score of 0.9.
+    pub(crate) discovery: i64,
     /// A run of its project, in its second phase of four, to which it added an artifact.
     pub(crate) part: Part,
 }
@@ -154,9 +156,17 @@ impl Town {
         call(operator, "create_dispatch", work);
         let claim = json!({ "agent_kinds": [kind], "lease": "24h" });
         let claimed = call(&owner, "claim_dispatch", claim);
+        let found = json!({
+            "source": "feed", "source_id": of.id.to_string(), "title": "the plan of many words",
+            "score": 0.9,
+        });
+        let found = call(&owner, "submit_discovery", found);
+        let interests = json!({ "keyword_weights": { "plan": 0.7 } });
+        call(&owner, "update_interest_profile", interests);
         let part = Part::of(kit, &owner, &agent["agent"]["project"]);
         Belongings {
             part,
+            discovery: found["discovery"]["id"].as_i64().unwrap(),
             message: sent["message"]["id"].as_i64().unwrap(),
             contact: asked["contact"]["id"].as_i64().unwrap(),
             sha256: sha256.to_owned(),
@@ -356,14 +366,19 @@ pub(crate) fn required(operation: &Operation) -> Map<String, Value> {
             "to" => json!(["Nobody"]),
             "kind" if operation.name == "append_event" => json!("custom.word"),
             "subject" | "body" | "query" | "reason" | "name" | "agent_kind" | "prompt"
-            | "group" | "goal" | "kind" | "stream" => json!("word"),
+            | "group" | "goal" | "kind" | "stream" | "source" | "source_id" | "title" | "ref" => {
+                json!("word")
+            }
             "phase" | "to_phase" => json!("a"),
             "verdict" => json!("pass"),
             "outcome" => json!("completed"),
             "seq" | "expected_revision" | "generation" | "to_seq" => json!(1),
             "answer" if operation.name == "answer_release" => json!("defer"),
             "answer" => json!("approve"),
-            "every" => json!("1h"),
+            "every" | "min_age" | "period" => json!("1h"),
+            "score" | "rate" => json!(0.5),
+            "signal" => json!("useful"),
+            "since_time" => json!("2000-01-01T00:00:00Z"),
             "agent_kinds" | "paths" => json!(["word"]),
             "sha256" => json!("0".repeat(64)),
             // It is the body as it is.

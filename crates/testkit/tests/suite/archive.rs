@@ -1,6 +1,7 @@
 //! The Git archive: what the log says, exactly once, and both ways.
 
 mod broken;
+mod discoveries;
 mod dispatches;
 mod epoch;
 mod export;

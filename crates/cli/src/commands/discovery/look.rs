@@ -13,8 +13,8 @@ use crate::parse::{json, text, word};
 use crate::session::Context;
 use crate::show::{Shown, View, discoveries};
 
-const STATES: &[&str] = &["new", "scored", "promoted", "dismissed"];
-const TIERS: &[&str] = &["high", "medium", "low", "discard"];
+pub(super) const STATES: &[&str] = &["new", "scored", "promoted", "dismissed"];
+pub(super) const TIERS: &[&str] = &["high", "medium", "low", "discard"];
 
 /// Lists discoveries.
 #[derive(Args)]

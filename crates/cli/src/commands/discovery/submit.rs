@@ -7,6 +7,7 @@ use comity_domain::limits::{
 use comity_domain::vector::{Embedding, ModelId};
 use comity_domain::{Line, Prose, Score};
 use comity_kernel::discovery::{Source, SubmitDiscovery};
+use comity_kernel::embedder::Made;
 use comity_kernel::{Command as _, Error};
 
 use crate::commands::source;
@@ -64,6 +65,7 @@ impl Submit {
             model: self.model.clone(),
             score: self.score,
             dedup_threshold: self.dedup_threshold,
+            made: Made::default(),
         };
         let answer = session.call(SubmitDiscovery::NAME, &request)?;
         let text = discoveries::submitted(&answer);

@@ -24,6 +24,7 @@ mod reserve;
 mod run;
 mod run_status;
 mod search;
+mod search_discoveries;
 mod send;
 mod state;
 mod steer;
@@ -88,7 +89,7 @@ const fn own<T: Own>() -> OwnTool {
 }
 
 /// Every tool with a request of its own.
-const OWN: [OwnTool; 31] = [
+const OWN: [OwnTool; 32] = [
     own::<agents::ListAgents>(),
     own::<send::SendMessage>(),
     own::<inbox::Inbox>(),
@@ -118,6 +119,7 @@ const OWN: [OwnTool; 31] = [
     own::<work::ReportDispatch>(),
     own::<work::FinishDispatch>(),
     own::<discovery::SubmitDiscovery>(),
+    own::<search_discoveries::SearchDiscoveries>(),
     own::<discovery::JudgeDiscovery>(),
     own::<events::Events>(),
 ];

@@ -4,6 +4,7 @@ use comity_kernel::actor::Party;
 use comity_kernel::operation::Operation;
 use serde_json::{Value, json};
 
+use super::discovery_samples::{discovery_sample, wrong_for_discoveries};
 use super::event_samples::{event_sample, wrong_for_events};
 use super::run_samples::{run_sample, wrong_for_runs};
 use super::world::{CLAIM, CONTENT, FENCE, SHA256};
@@ -219,6 +220,7 @@ fn work_sample(operation: &Operation, subject: &Subject) -> Value {
         })),
         "cancel_dispatch" => json!({ "id": 2, "reason": "r", "expected_revision": 1 }),
         other => run_sample(operation, subject)
+            .or_else(|| discovery_sample(operation, subject))
             .or_else(|| event_sample(operation, subject))
             .unwrap_or_else(|| panic!("`{other}` needs a sample here")),
     }
@@ -245,6 +247,9 @@ pub(crate) fn wrong_for(operation: &Operation, field: &str) -> Vec<Value> {
         return wrong;
     }
     if let Some(wrong) = wrong_for_runs(operation, field) {
+        return wrong;
+    }
+    if let Some(wrong) = wrong_for_discoveries(operation, field) {
         return wrong;
     }
     match (operation.name, field) {

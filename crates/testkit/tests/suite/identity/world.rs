@@ -23,7 +23,7 @@ pub(crate) const SHA256: &str = "2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425
 /// `CanaryBlue` has a message, number 1, that the operator has too, is asked for contact 1, and for
 /// its lease 1 by `CanaryRed`, who has lease 2 and has been silent since. It has dispatch 1 in hand,
 /// 2 waits, and it tried 3 in vain. It
-/// takes part in run 1, which waits for run 3; run 2 rests.
+/// takes part in run 1, which waits for run 3; run 2 rests. It submitted discovery 1.
 pub(crate) struct World {
     kit: Kit,
     blue: Actor,
@@ -81,6 +81,7 @@ impl World {
         );
         write_and_read(&kit, &blue);
         keep(&kit, &blue);
+        find(&kit, &blue);
         kit.clock.advance_us(16 * 60 * 1_000_000);
         for (name, request) in [
             ("retire_agent", json!({ "agent": 2 })),
@@ -273,6 +274,17 @@ fn write_and_read(kit: &Kit, blue: &Actor) {
     called(kit, blue, "append_event", said);
     let reader = json!({ "project": "canary-web", "name": "canary-reader", "since": 0 });
     called(kit, &Actor::OPERATOR, "register_consumer", reader);
+}
+
+/// Has Blue submit a discovery, and say what the project is interested in.
+fn find(kit: &Kit, blue: &Actor) {
+    let found = json!({
+        "source": "canary feed", "source_id": "canary 1", "title": "canary news",
+        "summary": "the canary sings", "embedding": [1, 0], "model": "canary-1", "score": 0.9,
+    });
+    called(kit, blue, "submit_discovery", found);
+    let interests = json!({ "keyword_weights": { "canary": 0.7 } });
+    called(kit, blue, "update_interest_profile", interests);
 }
 
 fn called(kit: &Kit, actor: &Actor, name: &str, request: Value) -> Outcome {
