@@ -387,7 +387,11 @@ fn discovery(row: &mut Row) -> Result<Discovery, StoreError> {
         summary: row.take()?,
         url: row.take()?,
         score: row.take::<Option<f64>>()?.map(score).transpose()?,
-        tier: row.take::<Option<String>>()?.map(tier).transpose()?,
+        tier: row
+            .take::<Option<String>>()?
+            .as_deref()
+            .map(tier)
+            .transpose()?,
         state: row.word(DiscoveryState::from_word)?,
         reference: row.take()?,
         reason: row.take()?,
@@ -402,8 +406,8 @@ fn discovery(row: &mut Row) -> Result<Discovery, StoreError> {
     })
 }
 
-fn tier(word: String) -> Result<DiscoveryTier, StoreError> {
-    DiscoveryTier::from_word(&word).ok_or(StoreError::Shape("a known word"))
+fn tier(word: &str) -> Result<DiscoveryTier, StoreError> {
+    DiscoveryTier::from_word(word).ok_or(StoreError::Shape("a known word"))
 }
 
 /// Reads the names of models that were put together with spaces, which none of them holds.

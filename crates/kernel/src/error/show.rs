@@ -39,9 +39,7 @@ impl Error {
                 "`list_agents` shows everybody here; write `name@project` to reach another project"
             }
             Self::DeliveryRefused { .. } => "ask with `request_contact`, or write to the operator",
-            Self::AgentRetired { .. } => {
-                "choose an agent that is not retired, or register a new one"
-            }
+            Self::AgentRetired { .. } => "choose one that is not retired, or register a new one",
             Self::ReservationConflict { .. } => {
                 "work on something else, ask the holder of files with `request_release`, or try with `wait`"
             }
@@ -58,9 +56,7 @@ impl Error {
             Self::GateRefused { .. } => {
                 "supply what the failed checks name, and see `check_gate`; the operator may `override_gate`"
             }
-            Self::IllegalTransition { .. } => {
-                "look at its present state; what has ended cannot be changed"
-            }
+            Self::IllegalTransition { .. } => "look at its state; what has ended cannot be changed",
             Self::AlreadySettled { .. } => {
                 "nothing is left to do; `retry_dispatch` makes a new attempt of a failed one"
             }
@@ -72,7 +68,7 @@ impl Error {
                 "nothing is left to do; `ref` says what it became; `feedback` can still be given"
             }
             Self::Dismissed { .. } => {
-                "nothing is left to do; submit it under another `source_id` if it is wanted after all"
+                "nothing is left to do; submit it under another `source_id` if wanted"
             }
             Self::Cycle { .. } => "remove a link of the circle first, or link the other way round",
             Self::WrongGeneration { .. } => {
@@ -81,6 +77,13 @@ impl Error {
             Self::Pruned { .. } => {
                 "go on with `since` one below `oldest_seq`, a consumer by `reset_consumer`; the archive has the rest"
             }
+            other => other.hint_of_the_place(),
+        }
+    }
+
+    /// What to do where the trouble is not in what was asked.
+    const fn hint_of_the_place(&self) -> &'static str {
+        match self {
             Self::IdempotencyMismatch { .. } => "use a new key for a new request",
             Self::LimitExceeded { .. } => "use less of it, or end some of it first",
             Self::RateLimited { .. } => {
@@ -99,17 +102,17 @@ impl Error {
             Self::Indeterminate => "repeat with the same idempotency key to learn which",
             Self::Locked { .. } => "use or stop the process that holds it",
             Self::DatabaseNewer { .. } => {
-                "use the newer program, or restore the backup made before the upgrade"
+                "use the newer program, or restore the backup from before"
             }
             Self::BehindArchive { .. } => {
                 "move `comity.db` away, then `comity restore --from-archive` fills a new one; \
                  `comity serve --new-epoch` goes on without what was lost"
             }
             Self::Damaged { .. } => {
-                "leave the files as they are, and put a backup in the place of `comity.db`"
+                "leave the files as they are; put a backup in place of `comity.db`"
             }
             Self::Unusable { .. } => "correct what the message names and start again",
-            Self::Internal { .. } | Self::NameTaken { .. } | Self::VersionConflict { .. } => "",
+            _ => "",
         }
     }
 
