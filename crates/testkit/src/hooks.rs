@@ -2,7 +2,7 @@
 
 use std::io::{BufRead, BufReader, Read as _, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::sync::mpsc::{Receiver as Heard, RecvTimeoutError, channel};
+use std::sync::mpsc::{Receiver as Heard, channel};
 use std::time::Duration;
 
 use comity_domain::{HookId, Seq};
@@ -123,7 +123,7 @@ impl Listener {
 
     /// Waits for the next request.
     pub fn next(&self) -> Told {
-        let told = self.heard.recv_timeout(Duration::from_secs(60));
+        let told = self.heard.recv_timeout(Duration::from_mins(1));
         told.expect("somebody tells")
     }
 
@@ -134,10 +134,7 @@ impl Listener {
 
     /// Waits a while for a request; `None` if there was none.
     pub fn within(&self, patience: Duration) -> Option<Told> {
-        match self.heard.recv_timeout(patience) {
-            Ok(told) => Some(told),
-            Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => None,
-        }
+        self.heard.recv_timeout(patience).ok()
     }
 }
 

@@ -17,7 +17,7 @@ fn a_hook_is_added_told_listed_and_removed() {
     std::fs::write(&file, "[hooks]\nallow_private_addresses = true\n").unwrap();
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}/in", listener.local_addr().unwrap());
-    let add = ["events", "hook", "add", "--url", &url, "--kind"];
+    let add = ["events", "hook", "add", "--to", &url, "--kind"];
     let add = [&add[..], &["project_updated", "--operator"]].concat();
     let shown = place.run(&add);
     let shown = String::from_utf8(shown.stdout).unwrap();

@@ -203,13 +203,12 @@ impl Telling {
                 }
                 continue;
             }
-            let page = match pages.get(&seen) {
-                Some(page) => Arc::clone(page),
-                None => {
-                    let page = Arc::new(self.ask(LogAfter { since: seen }).await?);
-                    pages.insert(seen, Arc::clone(&page));
-                    page
-                }
+            let page = if let Some(page) = pages.get(&seen) {
+                Arc::clone(page)
+            } else {
+                let page = Arc::new(self.ask(LogAfter { since: seen }).await?);
+                pages.insert(seen, Arc::clone(&page));
+                page
             };
             let Some((through, wanted)) = wanted(hook, &page) else {
                 continue;

@@ -66,7 +66,7 @@ fn hooks(kit: &Kit) -> Vec<Hook> {
 
 /// Looks until it is so.
 fn until(what: &str, mut is_so: impl FnMut() -> bool) {
-    let end = Instant::now() + Duration::from_secs(60);
+    let end = Instant::now() + Duration::from_mins(1);
     while !is_so() {
         assert!(Instant::now() < end, "{what}");
         std::thread::sleep(Duration::from_millis(10));
@@ -75,7 +75,7 @@ fn until(what: &str, mut is_so: impl FnMut() -> bool) {
 
 /// Lets rests end until something is told: when a failure is noted the test cannot know.
 fn after_a_rest(kit: &Kit, listener: &Listener) -> Told {
-    let end = Instant::now() + Duration::from_secs(60);
+    let end = Instant::now() + Duration::from_mins(1);
     loop {
         kit.clock.advance_us(2 * REST_US);
         if let Some(told) = listener.within(Duration::from_millis(300)) {
@@ -185,7 +185,7 @@ both_engines! {
         let served = serve(engine);
         let kit = &served.kit;
         let silent = Listener::new(|_, stream| {
-            let _ = stream.set_read_timeout(Some(Duration::from_secs(60)));
+            let _ = stream.set_read_timeout(Some(Duration::from_mins(1)));
             let _ = std::io::Read::read(stream, &mut [0; 1]);
             500
         });
@@ -198,7 +198,7 @@ both_engines! {
         });
         let endless = Listener::new(|_, stream| {
             let _ = stream.write_all(b"HTTP/1.1 500 No\r\nContent-Length: 1073741824\r\n\r\n");
-            let piece = [b'x'; 65_536];
+            let piece = vec![b'x'; 65_536];
             let mut sent = 0_u64;
             while sent < 1 << 30 && stream.write_all(&piece).is_ok() {
                 sent += piece.len() as u64;

@@ -49,7 +49,7 @@ const LETTER: &[Column] = &[
 pub(crate) enum HookCommands {
     /// Have events told to a service or a program.
     #[command(
-        after_help = "Example: comity events hook add --url https://ci.example/comity --kind run_advanced\n\
+        after_help = "Example: comity events hook add --to https://ci.example/comity --kind run_advanced\n\
         The secret that signs the requests is shown this once. A running server does the telling."
     )]
     Add(Add),
@@ -65,11 +65,11 @@ pub(crate) enum HookCommands {
 
 #[derive(Args)]
 pub(crate) struct Add {
-    /// Where events are posted.
-    #[arg(long, value_parser = text::<HookUrl>)]
-    url: Option<HookUrl>,
+    /// Where events are posted; `--url` is the address of the server.
+    #[arg(long, value_name = "URL", value_parser = text::<HookUrl>)]
+    to: Option<HookUrl>,
     /// Run a program instead, with the event on its stdin: the words behind `--`.
-    #[arg(long, conflicts_with = "url")]
+    #[arg(long, conflicts_with = "to")]
     command: bool,
     /// The last event that is not told: the last that there is unless given.
     #[arg(long, value_name = "SEQ", value_parser = json::<Seq>)]
@@ -166,7 +166,7 @@ impl Add {
         };
         Ok(AddHook {
             filter: self.choosing.wanted(session)?,
-            url: self.url.clone(),
+            url: self.to.clone(),
             command,
             since: self.since,
         })
