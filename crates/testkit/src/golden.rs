@@ -149,8 +149,8 @@ pub fn scenario(kit: &Kit) {
     leases(kit, &red, &gray);
     dispatches(kit, &red, &gray);
     runs::runs(kit, &red);
-    discoveries::discoveries(kit, &red);
     streams::streams(kit, &red);
+    discoveries::discoveries(kit, &red);
     let blue = authenticated(kit, "rotate_token", json!({ "agent": 1 }));
     self::call(kit, &blue, "reserve_files", json!({ "paths": ["last"] }));
     call("revoke_token", json!({ "id": 1 }));

@@ -184,7 +184,7 @@ impl SearchDiscoveries {
         if query.from.is_some() {
             return Err(Error::invalid("text", "must not hold `from:`"));
         }
-        let near = match self.comparable(snapshot, wanted.project, &query)? {
+        let near = match self.comparable(snapshot, wanted.project)? {
             Ok(Embedded { model, vector, .. }) => {
                 let only = wanted.only(snapshot, refusals(&query).as_ref())?;
                 let near = wanted.near(snapshot, model, vector, only.as_ref(), FUSED_MAX)?;
@@ -213,11 +213,7 @@ impl SearchDiscoveries {
         &self,
         snapshot: &mut Snapshot<'_>,
         project: Option<ProjectId>,
-        query: &search::Query,
     ) -> Result<Result<&Embedded, String>, Error> {
-        if query.terms.iter().all(|term| term.sign == Sign::MustNot) {
-            return Ok(Err("it only says what must not be there".to_owned()));
-        }
         let made = match &self.made {
             Made::Vector(made) => made,
             Made::Failed(EmbedError(reason)) => return Ok(Err(reason.clone())),

@@ -1,10 +1,13 @@
-//! Every operation, on one page.
+//! Every operation, on one page but for the discoveries.
 
+mod discoveries;
+
+use self::discoveries::DISCOVERIES;
 use super::call::{
     call_archive_rebuild, call_archive_retry, call_archive_status, call_archive_verify,
     call_backup, call_doctor, call_export, call_poll,
 };
-use super::entry::{archivist, command, patient, query, route, waiting};
+use super::entry::{archivist, command, joined, patient, query, route, waiting};
 use super::schema::{Number, Schemas};
 use super::surface::{Bytes, Effect, Method, NoTool, Operation, Pace, Profile, Tool};
 use crate::actor::Party;
@@ -15,11 +18,6 @@ use crate::archive::archivist::{AskStatus, Rebuild, Rebuilt, Retried, Retry, Ver
 use crate::archive::{ArchiveStatus, Export, Exported};
 use crate::consumer::{AckConsumer, ListConsumers, PollConsumer, RegisterConsumer, ResetConsumer};
 use crate::contact::{AnswerContact, ListContacts, RequestContact};
-use crate::discovery::{
-    Decay, DismissDiscovery, GetDiscovery, GetInterestProfile, GiveFeedback, ListDiscoveries,
-    PromoteDiscovery, RollBackSource, ScoreDiscovery, ScoreFromProfile, SearchDiscoveries,
-    SubmitDiscovery, UpdateInterestProfile,
-};
 use crate::dispatch::{
     CancelDispatch, ClaimDispatch, CreateDispatch, ExtendDispatch, FinishDispatch, GetDispatch,
     GroupOutcome, ListDispatches, ReportDispatch, RetryDispatch, StartDispatch,
@@ -55,7 +53,10 @@ use NoTool::{EveryCall, Lean, Person};
 use Tool::{In, Named};
 
 /// Every operation of the kernel, in the order of the documentation.
-pub const OPERATIONS: &[Operation] = &[
+pub const OPERATIONS: &[Operation] =
+    &joined::<{ MOST.len() + DISCOVERIES.len() }>(MOST, DISCOVERIES);
+
+const MOST: &[Operation] = &[
     command::<EnsureProject>(Sets)
         .http(&[route(Post, "/api/projects", &[])])
         .mcp(In("join"))
@@ -473,62 +474,6 @@ pub const OPERATIONS: &[Operation] = &[
         .http(&[route(Post, "/api/dispatches/{id}/retry", &["id"])])
         .mcp(Tool::None(Lean))
         .cli(&["dispatch retry"]),
-    command::<SubmitDiscovery>(Sets)
-        .http(&[route(Post, "/api/discoveries", &[])])
-        .mcp(Named("submit_discovery", Profile::Research))
-        .cli(&["discovery submit"]),
-    query::<ListDiscoveries>()
-        .http(&[route(Get, "/api/discoveries", &[])])
-        .mcp(Tool::None(Lean))
-        .cli(&["discovery list"]),
-    query::<SearchDiscoveries>()
-        .http(&[route(Get, "/api/discoveries/search", &[])])
-        .mcp(Named("search_discoveries", Profile::Research))
-        .cli(&["discovery search"]),
-    query::<GetDiscovery>()
-        .http(&[route(Get, "/api/discoveries/{id}", &["id"])])
-        .mcp(Tool::None(Lean))
-        .cli(&["discovery show"]),
-    command::<ScoreDiscovery>(Sets)
-        .http(&[route(Post, "/api/discoveries/{id}/score", &["id"])])
-        .mcp(Named("judge_discovery", Profile::Research))
-        .cli(&["discovery score"]),
-    command::<ScoreFromProfile>(Sets)
-        .http(&[route(
-            Post,
-            "/api/discoveries/{id}/score-from-profile",
-            &["id"],
-        )])
-        .mcp(In("judge_discovery"))
-        .cli(&["discovery score --from-profile"]),
-    command::<PromoteDiscovery>(Ends)
-        .http(&[route(Post, "/api/discoveries/{id}/promote", &["id"])])
-        .mcp(In("judge_discovery"))
-        .cli(&["discovery promote"]),
-    command::<DismissDiscovery>(Ends)
-        .http(&[route(Post, "/api/discoveries/{id}/dismiss", &["id"])])
-        .mcp(In("judge_discovery"))
-        .cli(&["discovery dismiss"]),
-    command::<GiveFeedback>(Adds)
-        .http(&[route(Post, "/api/discoveries/{id}/feedback", &["id"])])
-        .mcp(In("judge_discovery"))
-        .cli(&["discovery feedback"]),
-    command::<Decay>(Sets)
-        .http(&[route(Post, "/api/discoveries/decay", &[])])
-        .mcp(Tool::None(Person))
-        .cli(&["discovery decay"]),
-    command::<RollBackSource>(Ends)
-        .http(&[route(Post, "/api/discoveries/roll-back", &[])])
-        .mcp(Tool::None(Person))
-        .cli(&["discovery roll-back"]),
-    query::<GetInterestProfile>()
-        .http(&[route(Get, "/api/interest-profile", &[])])
-        .mcp(Tool::None(Lean))
-        .cli(&["discovery profile"]),
-    command::<UpdateInterestProfile>(Sets)
-        .http(&[route(Patch, "/api/interest-profile", &[])])
-        .mcp(Tool::None(Lean))
-        .cli(&["discovery profile --keywords"]),
     waiting::<Events>()
         .http(&[route(Get, "/api/events", &[])])
         .mcp(Named("events", Profile::Orchestrate))

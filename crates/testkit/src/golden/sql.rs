@@ -31,13 +31,13 @@ impl Golden {
             "reservation",
             "release_request",
             "sentinel",
+            "stream",
+            "stream_event",
+            "consumer",
             "discovery",
             "discovery_feedback",
             "discovery_vector",
             "interest_profile",
-            "stream",
-            "stream_event",
-            "consumer",
             "epoch",
         ];
         let known = |table: &String| parents_first.contains(&table.as_str());

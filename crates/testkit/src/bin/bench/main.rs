@@ -3,7 +3,7 @@
 //! `row` says what a result is and `pairs` how two things are compared; `base` makes the database
 //! that all measurements start from and `load` calls the kernel. `hand_sqlite` and `hand_postgres`
 //! are the hand floor: the statements the kernel issued, issued again without it. The other files
-//! are the rows: `archive`, `commit`, `lease`, `postgres`, `readers`, `run`, `server`.
+//! are the rows: `archive`, `commit`, `discovery`, `lease`, `postgres`, `readers`, `run`, `server`.
 //!
 //! The kernel measured in process has the feature `testing`, whose failpoints cost it a look into
 //! an empty map per event; the server that is started does not.
@@ -11,6 +11,7 @@
 mod archive;
 mod base;
 mod commit;
+mod discovery;
 mod hand_postgres;
 mod hand_sqlite;
 mod http;
@@ -57,7 +58,7 @@ struct Group {
     measure: fn(&Wanted) -> Vec<Row>,
 }
 
-const GROUPS: [Group; 19] = [
+const GROUPS: [Group; 20] = [
     Group {
         rows: &["commit"],
         measure: commit::concurrent,
@@ -126,6 +127,10 @@ const GROUPS: [Group; 19] = [
     Group {
         rows: &["run_claim"],
         measure: run::claim,
+    },
+    Group {
+        rows: &["discovery_search", "discovery_submit"],
+        measure: discovery::discoveries,
     },
     Group {
         rows: &["archive_drain"],
