@@ -9,12 +9,16 @@
 mod archive;
 #[path = "suite/commands.rs"]
 mod commands;
+#[path = "suite/consumer_kill.rs"]
+mod consumer_kill;
 #[path = "suite/discoveries.rs"]
 mod discoveries;
 #[path = "suite/dispatches.rs"]
 mod dispatches;
 #[path = "suite/doors.rs"]
 mod doors;
+#[path = "suite/events.rs"]
+mod events;
 #[path = "suite/guard.rs"]
 mod guard;
 #[path = "suite/guard_held.rs"]

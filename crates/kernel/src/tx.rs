@@ -348,6 +348,11 @@ impl<'a, 'b> UpkeepTx<'a, 'b> {
         self.batch.write(sql, params, rows)
     }
 
+    /// Gives a test its moment before something is written.
+    pub(crate) fn hit(&self, failpoint: &'static str) -> Result<(), StoreError> {
+        self.batch.ambient.failpoints.hit(failpoint)
+    }
+
     /// Makes the transaction commit, to prove that it can.
     pub(crate) fn touch(&mut self) {
         self.batch.dirty = true;

@@ -66,6 +66,7 @@ impl<'a> Team<'a> {
         self.work();
         self.append();
         self.find();
+        self.hook();
         self.leave();
     }
 
@@ -180,6 +181,23 @@ impl<'a> Team<'a> {
             "project": self.project, "source": "feed", "since_time": "2001-01-01T00:00:00Z",
         });
         self.call(operator, "roll_back_source", &back);
+    }
+
+    /// Two hooks, of which one stays.
+    fn hook(&self) {
+        let operator = &Actor::OPERATOR;
+        let wish = json!({
+            "url": format!("https://hooks.example/{}", self.number),
+            "filter": { "project": self.project, "kinds": ["message_sent"] }, "since": self.number,
+        });
+        let added = self.call(operator, "add_hook", &wish);
+        if self.number >= 20 {
+            self.call(
+                operator,
+                "remove_hook",
+                &json!({ "id": added["hook"]["id"] }),
+            );
+        }
     }
 
     fn call(&self, who: &Actor, operation: &str, request: &Value) -> Value {

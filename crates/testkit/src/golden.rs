@@ -94,7 +94,7 @@ pub fn write() -> String {
 }
 
 /// Goes on in a new epoch, as after the loss of a few events.
-pub(crate) fn new_epoch(kit: &mut Kit) {
+pub fn new_epoch(kit: &mut Kit) {
     let standing = kit.kernel().query(Actor::System, AskStanding).wait();
     let standing = standing.expect("a standing").answer;
     let lost = LostEnd {
@@ -283,6 +283,17 @@ fn leases(kit: &Kit, red: &Actor, gray: &Actor) {
             "claim_sentinel",
             json!({ "project": "web", "name": "nightly", "every": "1h" }),
         ),
+        (
+            operator,
+            "add_hook",
+            json!({ "url": "https://hooks.example/in", "filter": { "kinds": ["run_created"] } }),
+        ),
+        (
+            operator,
+            "add_hook",
+            json!({ "url": "http://[2001:db8::1]:8080/", "since": 0 }),
+        ),
+        (operator, "remove_hook", json!({ "id": 1 })),
     ] {
         call(kit, who, name, request);
     }

@@ -6,6 +6,7 @@ pub mod bulk;
 pub mod crash;
 mod dice;
 pub mod golden;
+pub mod hooks;
 pub mod kit;
 pub mod leases;
 pub mod model;

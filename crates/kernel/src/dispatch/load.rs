@@ -11,8 +11,8 @@ use crate::store::{Row, StoreError};
 use crate::tx::Read;
 
 /// Counts what is in hand; a claim whose time is up holds nothing. That the state is open is said as
-/// the index says it, and the count is one of each run: as a join, SQLite reads the open dispatches of
-/// all runs.
+/// the index says it, and the count is one of each run: a join leaves it to the engine to read the open
+/// dispatches of all runs instead, as SQLite does once it has statistics.
 fn in_hand(read: &mut impl Read, run: RunId) -> Result<i64, StoreError> {
     let now = read.now().lease;
     read.one(

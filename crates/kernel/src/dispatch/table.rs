@@ -53,6 +53,7 @@ pub struct Dispatch {
     pub waits_for: Vec<DispatchId>,
     /// What of that has ended otherwise, and nobody is at it: this can never be claimed, unless what
     /// failed or timed out is retried. What was cancelled cannot be.
+    #[serde(default)]
     pub blocked_by: Vec<DispatchId>,
     /// Who claimed it, by name or `operator`; null as long as nobody has.
     pub claimed_by: Option<String>,

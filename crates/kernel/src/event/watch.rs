@@ -1,7 +1,10 @@
 //! What somebody wants to follow of the log, as far as they may.
 
+use comity_domain::Seq;
+
 use super::entry::Entry;
 use super::filter::{Filter, Wanted};
+use super::pruned;
 use super::sight::{Sight, View};
 use crate::actor::{Actor, Party};
 use crate::agent::{AgentRef, table as agent_table};
@@ -22,6 +25,8 @@ pub struct Watch {
 pub struct OpenWatch {
     /// Which events.
     pub wanted: Wanted,
+    /// Behind which event; from now on, if it is not given.
+    pub since: Option<Seq>,
 }
 
 /// Asks to see what an agent sees: for itself, and for the operator.
@@ -58,6 +63,9 @@ impl Query for OpenWatch {
 
     fn run(&self, actor: &Actor, snapshot: &mut Snapshot<'_>) -> Result<Watch, Error> {
         let filter = self.wanted.resolve(snapshot, actor)?;
+        if let Some(since) = self.since {
+            pruned::must_go_on(snapshot, since)?;
+        }
         Ok(Watch::new(Sight::of(actor), filter))
     }
 }

@@ -71,6 +71,7 @@ pub(crate) struct Move {
 
 impl Upkeep for Move {
     fn run(&self, tx: &mut UpkeepTx<'_, '_>) -> Result<(), StoreError> {
+        tx.hit("hooks.move")?;
         if !holds(tx, self.fence)? {
             return Ok(());
         }

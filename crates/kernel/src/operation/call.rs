@@ -173,13 +173,9 @@ pub(super) fn call_poll(kernel: &Kernel, caller: Caller, request: Value) -> Call
     let noted = kernel.execute(caller.actor.clone().into(), NoteSeen(query.clone()));
     let polled = wait(kernel, caller.actor, query);
     Box::pin(async move {
-        match noted.await {
-            // What cannot be written for the moment can be read nevertheless.
-            Err(Error::Busy { .. } | Error::StorageFull | Error::Indeterminate) => {}
-            noted => {
-                noted?;
-            }
-        }
+        // What cannot be written for the moment can be read nevertheless; what is wrong with the
+        // request the read says itself.
+        let _ = noted.await;
         polled.await
     })
 }

@@ -29,8 +29,8 @@ impl Apply for CustomAppended {
             )?;
         } else {
             tables.write(
-                "update stream set version = ?2, revision = revision + 1
-                 where id = ?1 and version = ?2 - 1",
+                "update stream set version = version + 1, revision = revision + 1
+                 where id = ?1 and version + 1 = ?2",
                 params![self.id, self.version],
                 Rows::Exactly(1),
             )?;

@@ -13,32 +13,24 @@ use crate::http::{decoded, only_header};
 /// The header in which a browser says what it saw last.
 const LAST_EVENT_ID: &str = "Last-Event-ID";
 
-/// What somebody wants to follow, and from where.
-#[derive(Debug, Default)]
-pub(super) struct Asked {
-    pub(super) watch: OpenWatch,
-    /// The last event seen; from now on, if it is not given.
-    pub(super) since: Option<Seq>,
-}
-
 /// Reads the query string and `Last-Event-ID`; both may say the same, not two things.
-pub(super) fn stream(query: &str, headers: &HeaderMap) -> Result<Asked, Error> {
-    let mut asked = Asked::default();
+pub(super) fn stream(query: &str, headers: &HeaderMap) -> Result<OpenWatch, Error> {
+    let mut watch = OpenWatch::default();
     for (name, value) in pairs(query)? {
         match name.as_str() {
-            "since" => once(&mut asked.since, "since", place("since", &value)?)?,
-            _ => want(&mut asked.watch.wanted, &name, value)?,
+            "since" => once(&mut watch.since, "since", place("since", &value)?)?,
+            _ => want(&mut watch.wanted, &name, value)?,
         }
     }
     if let Some(last) = only_header(headers, LAST_EVENT_ID)? {
         let last = place(LAST_EVENT_ID, last)?;
-        if asked.since.is_some_and(|since| since != last) {
+        if watch.since.is_some_and(|since| since != last) {
             let rule = "must be the same as in `Last-Event-ID`, or left out";
             return Err(Error::invalid("since", rule));
         }
-        asked.since = Some(last);
+        watch.since = Some(last);
     }
-    Ok(asked)
+    Ok(watch)
 }
 
 /// Adds to what is wanted what one parameter says of it.
@@ -130,8 +122,8 @@ mod tests {
         if let Some(last) = last {
             headers.insert(LAST_EVENT_ID, last.parse().unwrap());
         }
-        let asked = stream(query, &headers).map_err(|error| error.to_string())?;
-        Ok(asked.since.map(Seq::get))
+        let watch = stream(query, &headers).map_err(|error| error.to_string())?;
+        Ok(watch.since.map(Seq::get))
     }
 
     #[test]
@@ -155,7 +147,7 @@ mod tests {
             assert!(since(query, last).is_err(), "{query} {last:?}");
         }
         let query = "kinds=a&kinds=b&project=web&run=7&subject=run:7&actor=operator";
-        let wanted = stream(query, &HeaderMap::new()).unwrap().watch.wanted;
+        let wanted = stream(query, &HeaderMap::new()).unwrap().wanted;
         assert_eq!((wanted.kinds.len(), wanted.run.is_some()), (2, true));
         assert!(wanted.subject.is_some() && wanted.actor.is_some());
     }

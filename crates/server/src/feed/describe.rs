@@ -76,7 +76,7 @@ fn query(name: &str, about: &str, schema: &Value) -> Value {
 fn responses(done: &Value) -> Value {
     let mut responses = done.clone();
     if let Value::Object(responses) = &mut responses {
-        for status in [400, 401, 403, 404, 405, 421, 422, 429, 500, 503] {
+        for status in [400, 401, 403, 404, 405, 410, 421, 422, 429, 500, 503] {
             let refusal = json!({ "$ref": format!("#/components/responses/{status}") });
             responses.insert(status.to_string(), refusal);
         }

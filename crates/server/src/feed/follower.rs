@@ -161,6 +161,7 @@ impl Follow {
                 Ok(read.answer.told)
             }
             Err(Error::Unauthorized) => Err(End::Revoked),
+            Err(Error::Pruned { oldest_seq }) => Err(End::Pruned(oldest_seq)),
             Err(Error::Busy { .. }) if self.rests < RESTS_MAX => {
                 self.rest_until = Instant::now() + REST;
                 self.rests += 1;

@@ -69,6 +69,7 @@ pub(super) fn farewell(end: &End, told: Seq) -> CloseFrame {
         End::Stopped | End::Gone => (1_001, resume),
         End::Revoked => (4_401, "the credential is good no more".to_owned()),
         End::Slow => (1_013, resume),
+        End::Pruned(oldest) => (4_410, format!("the log begins at event {oldest}")),
         End::Failed => (1_011, resume),
     };
     close(code, &reason)

@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use comity_domain::TokenId;
 use comity_domain::limits::{FEED_EVENTS_MAX, FEEDS_PER_CREDENTIAL_MAX, FEEDS_PER_OPERATOR_MAX};
+use comity_domain::{Seq, TokenId};
 use comity_kernel::actor::Credential;
 use comity_kernel::{Actor, Error};
 use tokio::sync::{broadcast, watch};
@@ -54,6 +54,8 @@ pub(super) enum End {
     Slow,
     /// The client is gone.
     Gone,
+    /// What comes next is in the log no more; this is the oldest event left.
+    Pruned(Seq),
     /// The log cannot be read.
     Failed,
 }

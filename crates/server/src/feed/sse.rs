@@ -51,8 +51,9 @@ async fn open(
     let actor = credential::admit_anybody(server, peer, headers).await?;
     actor.must_be_one_of("events", OpenWatch::WHO)?;
     let asked = ask::stream(query, headers)?;
-    let watch = server.kernel.query(actor.clone(), asked.watch).await?;
-    let since = asked.since.unwrap_or(watch.as_of_seq);
+    let since = asked.since;
+    let watch = server.kernel.query(actor.clone(), asked).await?;
+    let since = since.unwrap_or(watch.as_of_seq);
     Follower::new(&server.kernel, &server.feeds, actor, watch.answer, since)
 }
 

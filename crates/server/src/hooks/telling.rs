@@ -98,6 +98,8 @@ impl Telling {
                     pause
                 }
                 Err(error) => {
+                    // What was looked through and could not be noted is looked through again.
+                    self.seen.clear();
                     let reason = error.to_string();
                     // It may last; it is told once.
                     if reason != last {
@@ -190,6 +192,15 @@ impl Telling {
         for hook in work.hooks.iter().filter(|hook| hook.room > 0) {
             let (seen, noted) = self.place(hook);
             if seen >= head {
+                if seen > hook.through && noted.elapsed() >= UNNOTED_FOR {
+                    self.seen.insert(hook.id, (seen, Instant::now()));
+                    taken.push(Taken {
+                        hook: hook.id,
+                        from: hook.through,
+                        through: seen,
+                        wanted: Vec::new(),
+                    });
+                }
                 continue;
             }
             let page = match pages.get(&seen) {

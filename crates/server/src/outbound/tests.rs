@@ -149,6 +149,7 @@ fn this_machine_cannot_be_called_by_any_of_its_names() {
     assert_eq!(stranger.called.load(Ordering::SeqCst), 0);
 }
 
+// S16
 #[test]
 fn a_name_is_asked_once_and_one_private_address_refuses_it() {
     let stranger = Stranger::says("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n");

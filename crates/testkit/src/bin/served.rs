@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use comity_kernel::token::CreateToken;
 use comity_kernel::{Actor, Kernel, Options};
+use comity_server::outbound::Reach;
 use comity_server::{Patience, Server, Settings};
 use comity_testkit::kit::request;
 use rustix::process::{Resource, Rlimit, setrlimit};
@@ -26,6 +27,9 @@ struct Wanted {
     descriptors: Option<u64>,
     /// How long it waits for the head of a request.
     head_ms: Option<u64>,
+    /// Whether hooks may call this machine.
+    #[serde(default)]
+    private: bool,
 }
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -43,7 +47,11 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     if let Some(ms) = wanted.head_ms {
         patience.head = Duration::from_millis(ms);
     }
-    let server = Server::new(Arc::new(kernel), Settings::default()).with_patience(patience);
+    let mut settings = Settings::default();
+    if wanted.private {
+        settings.hooks.reach = Reach::Everywhere;
+    }
+    let server = Server::new(Arc::new(kernel), settings).with_patience(patience);
     let (stop, stopped) = oneshot::channel();
     std::thread::spawn(move || {
         // Whatever comes, the end of it counts.

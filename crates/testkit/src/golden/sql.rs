@@ -38,6 +38,7 @@ impl Golden {
             "discovery_feedback",
             "discovery_vector",
             "interest_profile",
+            "hook",
             "epoch",
         ];
         let known = |table: &String| parents_first.contains(&table.as_str());

@@ -12,6 +12,7 @@ mod descriptors;
 mod discoveries;
 mod feeds;
 mod heads;
+mod hooks;
 mod origins;
 mod pages;
 mod rates;

@@ -362,12 +362,15 @@ pub(crate) fn required(operation: &Operation) -> Map<String, Value> {
             "id" | "run" | "artifact" | "upstream" | "downstream" => json!(999_999),
             "ids" => json!([999_999]),
             "to" => json!(["Nobody"]),
+            "kind" if operation.name == "append_event" => json!("custom.word"),
             "subject" | "body" | "query" | "reason" | "name" | "agent_kind" | "prompt"
-            | "group" | "goal" | "kind" | "source" | "source_id" | "title" | "ref" => json!("word"),
+            | "group" | "goal" | "kind" | "stream" | "source" | "source_id" | "title" | "ref" => {
+                json!("word")
+            }
             "phase" | "to_phase" => json!("a"),
             "verdict" => json!("pass"),
             "outcome" => json!("completed"),
-            "seq" | "expected_revision" => json!(1),
+            "seq" | "expected_revision" | "generation" | "to_seq" => json!(1),
             "answer" if operation.name == "answer_release" => json!("defer"),
             "answer" => json!("approve"),
             "every" | "min_age" | "period" => json!("1h"),

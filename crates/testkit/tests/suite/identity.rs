@@ -3,6 +3,7 @@
 //! `COMITY_ROUNDS` says how often the races are run.
 
 mod discovery_samples;
+mod event_samples;
 mod run_samples;
 mod samples;
 mod world;

@@ -31,8 +31,11 @@ impl Team {
         self.run(&free("a run"))
     }
 
+    /// Moves a run; what is answered of it is what is stored.
     fn advance(&self, run: i64) -> Result<Value, Error> {
-        self.call(&BOSS, "advance_run", &json!({ "run": run }))
+        let moved = self.call(&BOSS, "advance_run", &json!({ "run": run }))?;
+        assert_eq!(moved["run"], self.status(run)["run"]);
+        Ok(moved)
     }
 
     /// Does something to a run as the operator.

@@ -88,6 +88,29 @@ fn a_feed_may_be_of_some_kinds_or_of_one_project() {
     town.does(&town.red.token, "retire_agent", &json!({ "agent": "Red" }))
         .unwrap();
     assert_eq!(stream.next().unwrap().kind, "agent_retired");
+    let said = json!({ "stream": "s", "kind": "custom.done" });
+    let said = town.does(&town.blue.token, "append_event", &said).unwrap();
+    for filter in [
+        "kinds=custom.*",
+        "kinds=custom.done&actor=Blue",
+        "subject=stream:1",
+    ] {
+        let mut own = Stream::open(&town, &town.blue.token, &format!("?since=0&{filter}"));
+        let came = own.next().unwrap();
+        assert_eq!(
+            (came.kind.as_str(), &json!(came.seq)),
+            ("custom.done", &said["seq"]),
+            "{filter}"
+        );
+    }
+    let run =
+        json!({ "project": "web", "goal": "g", "phases": ["a", "b"], "gates": { "a->b": [] } });
+    town.does(&town.operator, "create_run", &run).unwrap();
+    let mut of_run = Stream::open(&town, &town.blue.token, "?since=0&run=1");
+    assert_eq!(of_run.next().unwrap().kind, "run_created");
+    town.does(&town.operator, "advance_run", &json!({ "run": 1 }))
+        .unwrap();
+    assert_eq!(of_run.next().unwrap().kind, "run_advanced");
     let api = "?since=0&project=api&kinds=project_created";
     let mut api = Stream::open(&town, &town.operator, api);
     assert_eq!(api.next().unwrap().event["payload"]["key"], "/srv/api");

@@ -103,6 +103,22 @@ fn listens(town: &Town, token: &str, path: &str, project: i64, seed: u64) -> Vec
     }
 }
 
+/// The same from the list of events, page by page.
+fn lists(town: &Town, token: &str, seed: u64) -> Vec<(i64, Value)> {
+    let (mut dice, mut came, mut after) = (Dice::new(seed), Vec::new(), "0".to_owned());
+    loop {
+        let path = format!("/api/events?after={after}&limit={}", 1 + dice.below(40));
+        let page = town.served.get(&path, token).json();
+        for event in page["items"].as_array().unwrap() {
+            came.push((event["seq"].as_i64().unwrap(), event["payload"].clone()));
+        }
+        match page["next"].as_str() {
+            Some(next) => after = next.to_owned(),
+            None => return came,
+        }
+    }
+}
+
 fn must_be(came: &[(i64, Value)], town: &Town, eyes: Eyes) {
     let end = came.last().unwrap().0;
     let mut wanted = seen(town, eyes);
@@ -151,6 +167,13 @@ both_engines! {
             }
             for (follower, eyes) in followers {
                 must_be(&follower.join().unwrap(), town, eyes);
+            }
+            for (token, eyes) in [
+                (&town.operator, Eyes::Operator),
+                (&town.guest, Eyes::Observer(Some(web))),
+                (&town.green.token, Eyes::Agent(town.green.id, api)),
+            ] {
+                assert_eq!(lists(town, token, 31), seen(town, eyes), "{eyes:?}");
             }
             must_be(&red_listens.join().unwrap(), town, Eyes::Agent(red.id, web));
             must_be(&operator_listens.join().unwrap(), town, Eyes::Agent(chief.id, web));

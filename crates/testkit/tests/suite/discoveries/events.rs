@@ -12,7 +12,13 @@ use super::*;
 /// What Blue is told of the log after a place.
 fn told(lab: &Lab, wanted: Wanted, since: Seq) -> Vec<(Seq, String)> {
     let blue = || lab.team.blue.clone();
-    let watch = lab.team.kit.ask_as(blue(), OpenWatch { wanted });
+    let watch = lab.team.kit.ask_as(
+        blue(),
+        OpenWatch {
+            wanted,
+            ..OpenWatch::default()
+        },
+    );
     let watch = Arc::new(watch.unwrap().answer);
     let slice = lab.team.kit.ask_as(blue(), ReadSlice { watch, since });
     let told = slice.unwrap().answer.told;

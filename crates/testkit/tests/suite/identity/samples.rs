@@ -5,6 +5,7 @@ use comity_kernel::operation::Operation;
 use serde_json::{Value, json};
 
 use super::discovery_samples::{discovery_sample, wrong_for_discoveries};
+use super::event_samples::{event_sample, wrong_for_events};
 use super::run_samples::{run_sample, wrong_for_runs};
 use super::world::{CLAIM, CONTENT, FENCE, SHA256};
 
@@ -57,6 +58,17 @@ pub(crate) fn sample(operation: &Operation, subject: &Subject) -> Value {
         "project_status" => about(json!({})),
         "create_token" => about(json!({ "role": "observer", "name": "wall" })),
         "revoke_token" => json!({ "id": 1 }),
+        "add_hook" => json!({
+            "url": "http://hooks.example/", "since": 0,
+            "filter": {
+                "project": "canary-web", "run": 1, "kinds": ["run_created"], "subject": "run:1",
+                "actor": "operator",
+            },
+        }),
+        "list_hooks" => json!({ "limit": 5, "after": "0" }),
+        "remove_hook" => json!({ "id": 1 }),
+        "dead_letters" => json!({ "hook": 1, "limit": 5, "after": "0" }),
+        "retry_dead_letter" => json!({ "hook": 1, "seq": 1 }),
         "register_agent" => about(json!({
             "name": "CanaryNew", "program": "p", "model": "m", "task": "t",
             "capabilities": ["c"], "metadata": { "k": 1 }, "rights": [], "contact_policy": "open",
@@ -195,6 +207,7 @@ fn work_sample(operation: &Operation, subject: &Subject) -> Value {
         "cancel_dispatch" => json!({ "id": 2, "reason": "r", "expected_revision": 1 }),
         other => run_sample(operation, subject)
             .or_else(|| discovery_sample(operation, subject))
+            .or_else(|| event_sample(operation, subject))
             .unwrap_or_else(|| panic!("`{other}` needs a sample here")),
     }
 }
@@ -216,6 +229,9 @@ pub(crate) fn sample_of(party: Party, operation: &Operation, subject: &Subject) 
 
 /// Values that a field must refuse.
 pub(crate) fn wrong_for(operation: &Operation, field: &str) -> Vec<Value> {
+    if let Some(wrong) = wrong_for_events(operation, field) {
+        return wrong;
+    }
     if let Some(wrong) = wrong_for_runs(operation, field) {
         return wrong;
     }

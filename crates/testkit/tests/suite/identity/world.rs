@@ -79,6 +79,7 @@ impl World {
             revision == RUN_REVISION && seq >= STANDING_SEQ,
             "{revision} at {seq}"
         );
+        write_and_read(&kit, &blue);
         find(&kit, &blue);
         kit.clock.advance_us(16 * 60 * 1_000_000);
         for (name, request) in [
@@ -201,6 +202,7 @@ fn hold_and_ask(kit: &Kit, blue: &Actor, red: &Actor) -> i64 {
     let watch =
         json!({ "project": "canary-web", "name": "canary watch", "scope": "eu", "every": "1h" });
     called(kit, blue, "claim_sentinel", watch);
+    comity_testkit::hooks::plant_dead_letter(kit);
     fence
 }
 
@@ -266,6 +268,14 @@ fn find(kit: &Kit, blue: &Actor) {
     called(kit, blue, "submit_discovery", found);
     let interests = json!({ "keyword_weights": { "canary": 0.7 } });
     called(kit, blue, "update_interest_profile", interests);
+}
+
+/// Has Blue begin a stream, and the operator register a consumer of its project.
+fn write_and_read(kit: &Kit, blue: &Actor) {
+    let said = json!({ "stream": "canary-stream", "kind": "custom.canary", "payload": { "is": "canary" } });
+    called(kit, blue, "append_event", said);
+    let reader = json!({ "project": "canary-web", "name": "canary-reader", "since": 0 });
+    called(kit, &Actor::OPERATOR, "register_consumer", reader);
 }
 
 fn called(kit: &Kit, actor: &Actor, name: &str, request: Value) -> Outcome {

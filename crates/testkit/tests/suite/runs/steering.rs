@@ -13,6 +13,7 @@ both_engines! {
         let stale = json!({ "reason": "again", "expected_phase": "plan" });
         assert_eq!(code(team.steer("override_gate", run, &stale)), "stale_phase");
         let last = team.steer("override_gate", run, &json!({ "reason": "still" })).unwrap();
+        assert_eq!(last["run"], team.status(run)["run"]);
         assert_eq!(last["run"]["state"], "completed");
         let timeline = team.steer("run_timeline", run, &json!({})).unwrap();
         assert_eq!(

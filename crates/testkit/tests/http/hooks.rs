@@ -1,0 +1,572 @@
+//! Hooks told by a real server to real services and programs, good ones and bad ones.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::net::TcpStream;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use comity_kernel::failpoint::Action;
+use comity_kernel::hook::{AddHook, DeadLetters, Hook, ListHooks, RemoveHook, RetryDeadLetter};
+use comity_kernel::project::{EnsureProject, UpdateProject};
+use comity_kernel::store::StoreError;
+use comity_kernel::{Kernel, Options};
+use comity_server::Settings;
+use comity_server::hooks::{Commands, Pace};
+use comity_server::outbound::Reach;
+use comity_testkit::hooks::{Listener, Told};
+use comity_testkit::kit::request;
+use comity_testkit::served::{Call, read_answer};
+use comity_testkit::{Engine, Kit, Served, both_engines};
+use serde_json::{Value, json};
+
+/// The clock of a kit stands still, so that a rest ends when the test says.
+const REST_US: i64 = 60_000_000;
+
+fn near(settings: &mut Settings) {
+    settings.hooks.reach = Reach::Everywhere;
+    settings.hooks.pace = Pace {
+        longest: Duration::from_secs(2),
+        rest_us_min: REST_US,
+        rest_us_max: REST_US,
+        attempts_max: 3,
+    };
+}
+
+fn serve(engine: Engine) -> Served {
+    Served::with(engine, |settings, _| near(settings))
+}
+
+fn add(kit: &Kit, wish: &Value) -> (i64, Option<String>) {
+    let added = kit.run(request::<AddHook>(wish)).unwrap().answer;
+    let secret = added.secret.map(|secret| secret.reveal());
+    (added.hook.id.get(), secret)
+}
+
+/// A hook to a service that wants everything that happens to projects.
+fn add_for_projects(kit: &Kit, url: &str) -> i64 {
+    let kinds = json!(["project_created", "project_updated"]);
+    add(kit, &json!({ "url": url, "filter": { "kinds": kinds } })).0
+}
+
+fn make(kit: &Kit, slug: &str) -> i64 {
+    let command: EnsureProject = request(&json!({ "key": format!("/srv/{slug}") }));
+    kit.run(command).unwrap().seq.get()
+}
+
+fn rename(kit: &Kit, slug: &str, name: &str) -> i64 {
+    let command: UpdateProject = request(&json!({ "project": slug, "name": name }));
+    kit.run(command).unwrap().seq.get()
+}
+
+fn hooks(kit: &Kit) -> Vec<Hook> {
+    kit.ask(ListHooks::default()).unwrap().answer.items
+}
+
+/// Looks until it is so.
+fn until(what: &str, mut is_so: impl FnMut() -> bool) {
+    let end = Instant::now() + Duration::from_secs(60);
+    while !is_so() {
+        assert!(Instant::now() < end, "{what}");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+/// Lets rests end until something is told: when a failure is noted the test cannot know.
+fn after_a_rest(kit: &Kit, listener: &Listener) -> Told {
+    let end = Instant::now() + Duration::from_secs(60);
+    loop {
+        kit.clock.advance_us(2 * REST_US);
+        if let Some(told) = listener.within(Duration::from_millis(300)) {
+            return told;
+        }
+        assert!(Instant::now() < end, "nobody tells");
+    }
+}
+
+fn seqs(told: &[Told]) -> Vec<i64> {
+    told.iter().map(Told::seq).collect()
+}
+
+both_engines! {
+    fn an_event_is_told_signed_and_once(engine) {
+        let served = serve(engine);
+        let kit = &served.kit;
+        let listener = Listener::content();
+        make(kit, "before");
+        let wish = json!({ "url": listener.url(), "filter": { "kinds": ["project_created"] } });
+        let (hook, secret) = add(kit, &wish);
+        let first = make(kit, "web");
+        rename(kit, "web", "Web");
+        let second = make(kit, "api");
+        let told = [listener.next(), listener.next()];
+        assert_eq!(seqs(&told).into_iter().collect::<BTreeSet<_>>(), [first, second].into());
+        let told = told.iter().find(|told| told.seq() == first).unwrap();
+        assert_eq!(told.header("comity-hook"), hook.to_string());
+        assert_eq!(told.header("comity-delivery"), format!("{hook}-{first}"));
+        assert_eq!(told.header("content-type"), "application/json");
+        let event = told.event();
+        assert_eq!((&event["kind"], &event["payload"]["key"]), (&json!("project_created"), &json!("/srv/web")));
+        assert!(checks(&secret.unwrap(), told.header("comity-signature"), &told.body));
+        until("nothing waits", || hooks(kit)[0].waiting == 0);
+        assert!(listener.so_far().is_empty());
+        let health = served.call_unix(&Call::get("/health")).json();
+        let checks = health["checks"].as_array().unwrap();
+        let check = checks.iter().find(|check| check["name"] == "hooks").unwrap();
+        assert_eq!(check["status"], "ok", "{check}");
+        let metrics = served.call_unix(&Call::get("/metrics"));
+        let metrics = metrics.text();
+        assert!(metrics.contains("comity_hooks_dead_letters 0"), "{metrics}");
+    }
+
+    // I7
+    fn a_failing_event_holds_back_its_subject_alone(engine) {
+        let served = serve(engine);
+        let kit = &served.kit;
+        make(kit, "web");
+        make(kit, "api");
+        let sick = kit.project("/srv/web").id.get();
+        let well = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(false));
+        let now_well = std::sync::Arc::clone(&well);
+        let listener = Listener::new(move |told, _| {
+            let is_sick = told.event()["subject"]["id"] == json!(sick);
+            if is_sick && !well.load(std::sync::atomic::Ordering::SeqCst) { 503 } else { 200 }
+        });
+        add_for_projects(kit, &listener.url());
+        let first = rename(kit, "web", "one");
+        let second = rename(kit, "web", "two");
+        let others: Vec<_> = (0..5).map(|n| rename(kit, "api", &format!("n{n}"))).collect();
+        until("the others are told", || {
+            hooks(kit)[0].waiting == 2 && hooks(kit)[0].last_error.is_some()
+        });
+        let told = seqs(&listener.so_far());
+        assert_eq!(told.iter().filter(|seq| **seq != first).copied().collect::<Vec<_>>(), others);
+        assert_eq!(told.iter().filter(|seq| **seq == first).count(), 1);
+        assert_eq!(hooks(kit)[0].last_error.as_deref(), Some("answered 503"));
+        now_well.store(true, std::sync::atomic::Ordering::SeqCst);
+        assert_eq!([after_a_rest(kit, &listener).seq(), listener.next().seq()], [first, second]);
+    }
+
+    fn what_fails_too_often_is_a_dead_letter(engine) {
+        let served = serve(engine);
+        let kit = &served.kit;
+        make(kit, "web");
+        make(kit, "api");
+        let gone = kit.project("/srv/api").id.get();
+        let listener = Listener::new(move |told, _| {
+            if told.event()["subject"]["id"] == json!(gone) { 410 } else { 500 }
+        });
+        let hook = add_for_projects(kit, &listener.url());
+        let failing = rename(kit, "web", "one");
+        let dead = || {
+            let wish = json!({ "hook": hook });
+            kit.ask(request::<DeadLetters>(&wish)).unwrap().answer.items
+        };
+        assert_eq!(listener.next().seq(), failing);
+        for _ in 2..=3 {
+            assert_eq!(after_a_rest(kit, &listener).seq(), failing);
+        }
+        until("it is given up", || dead().len() == 1);
+        assert_eq!((dead()[0].attempts, &*dead()[0].last_error), (3, "answered 500"));
+        let at_once = rename(kit, "api", "one");
+        assert_eq!(listener.next().seq(), at_once);
+        until("it is given up at once", || dead().len() == 2);
+        assert_eq!((dead()[1].attempts, &*dead()[1].last_error), (1, "answered 410 Gone"));
+        kit.run(request::<RetryDeadLetter>(&json!({ "hook": hook, "seq": at_once }))).unwrap();
+        assert_eq!(listener.next().seq(), at_once);
+        kit.run(request::<RemoveHook>(&json!({ "id": hook }))).unwrap();
+        rename(kit, "web", "two");
+        assert!(listener.within(Duration::from_secs(2)).is_none());
+    }
+
+    // S1: whoever is told may be slow, dead or endless
+    fn a_bad_service_harms_nobody(engine) {
+        let served = serve(engine);
+        let kit = &served.kit;
+        let silent = Listener::new(|_, stream| {
+            let _ = stream.set_read_timeout(Some(Duration::from_secs(60)));
+            let _ = std::io::Read::read(stream, &mut [0; 1]);
+            500
+        });
+        let dripping = Listener::new(|_, stream| {
+            let _ = stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n");
+            while stream.write_all(b"X: y\r\n").is_ok() {
+                std::thread::sleep(Duration::from_millis(50));
+            }
+            500
+        });
+        let endless = Listener::new(|_, stream| {
+            let _ = stream.write_all(b"HTTP/1.1 500 No\r\nContent-Length: 1073741824\r\n\r\n");
+            let piece = [b'x'; 65_536];
+            let mut sent = 0_u64;
+            while sent < 1 << 30 && stream.write_all(&piece).is_ok() {
+                sent += piece.len() as u64;
+            }
+            // What the client's buffers took, and no more.
+            assert!(sent < 64 << 20, "{sent}");
+            500
+        });
+        let good = Listener::content();
+        for listener in [&silent, &dripping, &endless] {
+            add_for_projects(kit, &listener.url());
+        }
+        let nowhere = add_for_projects(kit, "http://127.0.0.1:1/");
+        let hook = add_for_projects(kit, &good.url());
+        let made: BTreeSet<_> = (0..40).map(|n| make(kit, &format!("p{n}"))).collect();
+        let told: BTreeSet<_> = (0..40).map(|_| good.next().seq()).collect();
+        assert_eq!(told, made);
+        silent.next();
+        dripping.next();
+        endless.next();
+        until("all have failed once", || {
+            hooks(kit).iter().all(|one| one.id.get() == hook || one.last_error.is_some())
+        });
+        let errors: BTreeMap<_, _> = hooks(kit).into_iter().map(|one| (one.id.get(), one.last_error)).collect();
+        assert!(errors[&nowhere].as_deref().unwrap().contains("refused"), "{errors:?}");
+        assert!(errors[&1].as_deref().unwrap().contains("in time"), "{errors:?}");
+    }
+
+
+    fn a_private_address_is_not_called_unless_allowed(engine) {
+        let served = Served::with(engine, |settings, _| {
+            near(settings);
+            settings.hooks.reach = Reach::Public;
+        });
+        let listener = Listener::content();
+        add_for_projects(&served.kit, &listener.url());
+        make(&served.kit, "web");
+        until("it is refused", || hooks(&served.kit)[0].last_error.is_some());
+        let error = hooks(&served.kit)[0].last_error.clone().unwrap();
+        assert!(error.contains("allow_private_addresses"), "{error}");
+        assert!(listener.so_far().is_empty());
+    }
+
+    fn a_program_gets_the_event_and_nothing_of_the_server(engine) {
+        let kit = Kit::with(engine, |options: &mut Options| options.hook_commands = true);
+        let out = kit.directory().join("out");
+        let script = format!("env > {0}.env; cat > {0}.part; mv {0}.part {0}", out.display());
+        let served = Served::around(kit, |settings, _| {
+            near(settings);
+            settings.hooks.commands = Commands::Allowed;
+        });
+        let wish = json!({
+            "command": ["/bin/sh", "-c", script], "filter": { "kinds": ["project_created"] },
+        });
+        let (hook, _) = add(&served.kit, &wish);
+        let seq = make(&served.kit, "web");
+        until("it ran", || out.exists());
+        let event: Value = serde_json::from_str(&std::fs::read_to_string(&out).unwrap()).unwrap();
+        assert_eq!((&event["seq"], &event["kind"]), (&json!(seq), &json!("project_created")));
+        let env = std::fs::read_to_string(out.with_extension("env")).unwrap();
+        let names: BTreeSet<_> = env.lines().filter_map(|line| line.split_once('=')).collect();
+        for (name, value) in [
+            ("COMITY_HOOK", hook.to_string()),
+            ("COMITY_SEQ", seq.to_string()),
+            ("COMITY_KIND", "project_created".to_owned()),
+            ("COMITY_DELIVERY", format!("{hook}-{seq}")),
+        ] {
+            assert!(names.contains(&(name, value.as_str())), "{name}: {env}");
+        }
+        // A shell adds some of its own.
+        let own = ["COMITY_", "PATH", "PWD", "SHLVL", "_", "OLDPWD"];
+        assert!(names.iter().all(|(name, _)| own.iter().any(|own| name.starts_with(own))), "{env}");
+        until("nothing waits", || hooks(&served.kit)[0].waiting == 0);
+    }
+
+    fn a_program_that_fails_or_hangs_is_ended(engine) {
+        let kit = Kit::with(engine, |options: &mut Options| options.hook_commands = true);
+        let pid = kit.directory().join("pid");
+        let served = Served::around(kit, |settings, _| {
+            near(settings);
+            settings.hooks.commands = Commands::Allowed;
+        });
+        let kit = &served.kit;
+        let loud = "yes no >&2 & sleep 0.2; echo broken >&2; exit 7";
+        let hang = format!("sleep 300 & echo $! > {}; wait", pid.display());
+        for script in [loud, hang.as_str()] {
+            let wish = json!({ "command": ["/bin/sh", "-c", script], "filter": { "kinds": ["project_created"] } });
+            add(kit, &wish);
+        }
+        make(kit, "web");
+        until("both have failed", || hooks(kit).iter().all(|hook| hook.last_error.is_some()));
+        let errors: Vec<_> = hooks(kit).into_iter().map(|hook| hook.last_error.unwrap()).collect();
+        assert!(errors[0].contains("exit status: 7: no no"), "{errors:?}");
+        assert!(errors[1].contains("did not end in time"), "{errors:?}");
+        let child = std::fs::read_to_string(&pid).unwrap();
+        let child = format!("/proc/{}/stat", child.trim());
+        until("its children are gone", || {
+            std::fs::read_to_string(&child).map_or(true, |stat| stat.contains(") Z "))
+        });
+    }
+
+    fn programs_that_were_switched_off_later_are_not_run(engine) {
+        let kit = Kit::with(engine, |options: &mut Options| options.hook_commands = true);
+        let served = Served::around(kit, |settings, _| near(settings));
+        add(&served.kit, &json!({ "command": ["/bin/true"] }));
+        make(&served.kit, "web");
+        until("it is refused", || hooks(&served.kit)[0].last_error.is_some());
+        let error = hooks(&served.kit)[0].last_error.clone().unwrap();
+        assert!(error.contains("allow_commands"), "{error}");
+    }
+
+    // A6: what could not be written down is looked through again
+    fn what_could_not_be_noted_is_not_passed_over(engine) {
+        let served = serve(engine);
+        let kit = &served.kit;
+        let listener = Listener::content();
+        add_for_projects(kit, &listener.url());
+        kit.failpoints.set("hooks.move", Action::Fail(StoreError::Shape("a failpoint")));
+        let made = make(kit, "web");
+        assert!(listener.within(Duration::from_secs(2)).is_none());
+        kit.failpoints.clear("hooks.move");
+        assert_eq!(listener.next().seq(), made);
+    }
+
+    // A14
+    fn a_hook_goes_on_in_a_new_epoch(engine) {
+        let mut kit = Kit::new(engine);
+        let listener = Listener::content();
+        add_for_projects(&kit, &listener.url());
+        let before = make(&kit, "before");
+        comity_testkit::golden::new_epoch(&mut kit);
+        let after = make(&kit, "after");
+        assert!(after > before + 1);
+        let served = Served::around(kit, |settings, _| near(settings));
+        assert_eq!([listener.next().seq(), listener.next().seq()], [before, after]);
+        until("nothing waits", || hooks(&served.kit)[0].waiting == 0);
+    }
+
+    fn without_a_server_nothing_is_told_and_later_everything(engine) {
+        let kit = Kit::new(engine);
+        let listener = Listener::content();
+        add_for_projects(&kit, &listener.url());
+        let made: BTreeSet<_> = (0..3).map(|n| make(&kit, &format!("p{n}"))).collect();
+        assert!(listener.so_far().is_empty());
+        let served = Served::around(kit, |settings, _| near(settings));
+        let told: BTreeSet<_> = (0..3).map(|_| listener.next().seq()).collect();
+        assert_eq!(told, made);
+        drop(served);
+    }
+}
+
+/// A second server on the database of a kit.
+struct Second {
+    stop: Option<tokio::sync::oneshot::Sender<()>>,
+    running: Option<std::thread::JoinHandle<()>>,
+}
+
+impl Second {
+    fn beside(kit: &Kit) -> Self {
+        let kernel = Kernel::open(kit.options().clone()).unwrap();
+        let mut settings = Settings::default();
+        near(&mut settings);
+        let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
+        let running = std::thread::spawn(move || {
+            let runtime = tokio::runtime::Builder::new_current_thread()
+                .enable_all()
+                .build();
+            runtime.unwrap().block_on(async {
+                let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+                let server = comity_server::Server::new(std::sync::Arc::new(kernel), settings);
+                let ended = async {
+                    let _ = stopped.await;
+                };
+                server.serve(listener, None, ended).await.unwrap();
+            });
+        });
+        Self {
+            stop: Some(stop),
+            running: Some(running),
+        }
+    }
+}
+
+impl Drop for Second {
+    fn drop(&mut self) {
+        drop(self.stop.take());
+        let _ = self.running.take().map(std::thread::JoinHandle::join);
+    }
+}
+
+// I6
+#[test]
+fn of_two_servers_one_tells() {
+    let mut served = serve(Engine::Postgres);
+    let listener = Listener::content();
+    add_for_projects(&served.kit, &listener.url());
+    let first = make(&served.kit, "first");
+    assert_eq!(listener.next().seq(), first);
+    let second = Second::beside(&served.kit);
+    let made: BTreeSet<_> = (0..20)
+        .map(|n| make(&served.kit, &format!("p{n}")))
+        .collect();
+    let told: Vec<_> = (0..20).map(|_| listener.next().seq()).collect();
+    assert_eq!(told.iter().copied().collect::<BTreeSet<_>>(), made);
+    until("nothing waits", || hooks(&served.kit)[0].waiting == 0);
+    assert!(listener.so_far().is_empty(), "each was told once");
+    served.stop();
+    let after = make(&served.kit, "after");
+    assert_eq!(listener.next().seq(), after, "the other takes over");
+    drop(second);
+}
+
+/// A server that can be killed, on a directory that stays.
+struct Killable {
+    process: Child,
+    addr: String,
+    token: String,
+}
+
+impl Killable {
+    fn start(directory: &Path, failpoints: &str) -> Self {
+        let settings = json!({ "directory": directory, "private": true });
+        let mut process = Command::new(env!("CARGO_BIN_EXE_served"))
+            .arg(settings.to_string())
+            .env("COMITY_FAILPOINTS", failpoints)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut line = String::new();
+        BufReader::new(process.stdout.take().unwrap())
+            .read_line(&mut line)
+            .unwrap();
+        let said: Value = serde_json::from_str(&line).unwrap();
+        Self {
+            process,
+            addr: said["addr"].as_str().unwrap().to_owned(),
+            token: said["token"].as_str().unwrap().to_owned(),
+        }
+    }
+
+    /// Posts; `None` if it died before it answered.
+    fn post(&self, path: &str, body: &Value) -> Option<Value> {
+        let call = Call::post(path, body).token(&self.token);
+        let mut stream = TcpStream::connect(&self.addr).ok()?;
+        stream.write_all(&call.bytes(&self.addr)).ok()?;
+        Some(read_answer(&mut stream, "POST").ok()?.json())
+    }
+
+    fn kill(mut self) {
+        let _ = self.process.kill();
+        self.process.wait().unwrap();
+    }
+}
+
+/// Every event that was acknowledged was told, and of each subject in order; repeats come with what
+/// came before them, never with a gap.
+fn must_be_whole(told: &[Told], made: &BTreeMap<i64, i64>) {
+    let mut furthest: BTreeMap<i64, i64> = BTreeMap::new();
+    let mut heard = BTreeSet::new();
+    for one in told {
+        let (seq, subject) = (one.seq(), one.event()["subject"]["id"].as_i64().unwrap());
+        let last = furthest.entry(subject).or_insert(0);
+        if seq > *last {
+            let skipped = made
+                .iter()
+                .any(|(made, of)| *of == subject && *made > *last && *made < seq);
+            assert!(!skipped, "{seq} of {subject} before its turn");
+            *last = seq;
+        }
+        assert_eq!(one.header("comity-delivery"), format!("1-{seq}"));
+        heard.insert(seq);
+    }
+    let missing: Vec<_> = made.keys().filter(|seq| !heard.contains(seq)).collect();
+    assert!(missing.is_empty(), "never told: {missing:?}");
+}
+
+// I7: told, and killed before that was written down
+#[test]
+fn a_server_that_is_killed_tells_again_what_it_may_have_told() {
+    let kills: usize = std::env::var("COMITY_HOOK_KILLS")
+        .ok()
+        .and_then(|it| it.parse().ok())
+        .unwrap_or(6);
+    let directory = tempfile::tempdir().unwrap();
+    let listener = Listener::content();
+    let mut server = Killable::start(directory.path(), "");
+    let wish = json!({ "url": listener.url(), "filter": { "kinds": ["project_updated"] } });
+    server.post("/api/hooks", &wish).unwrap();
+    for slug in ["web", "api"] {
+        server
+            .post("/api/projects", &json!({ "key": format!("/srv/{slug}") }))
+            .unwrap();
+    }
+    let (mut made, mut told) = (BTreeMap::new(), Vec::new());
+    let started = Instant::now();
+    for round in 0..kills {
+        server.kill();
+        let nth = 1 + round % 4;
+        let point = ["hooks.told", "hooks.before_move", "hooks.after_move", ""][round % 4];
+        let failpoints = match point {
+            "" => String::new(),
+            point => format!("{point}=kill@{nth}"),
+        };
+        server = Killable::start(directory.path(), &failpoints);
+        for n in 0..8 {
+            let (slug, name) = (["web", "api"][n % 2], format!("{round} {n}"));
+            let call =
+                Call::new("PATCH", &format!("/api/projects/{slug}")).json(&json!({ "name": name }));
+            let call = call.token(&server.token);
+            let answer = TcpStream::connect(&server.addr)
+                .ok()
+                .and_then(|mut stream| {
+                    stream.write_all(&call.bytes(&server.addr)).ok()?;
+                    read_answer(&mut stream, "PATCH").ok()
+                });
+            let Some(answer) = answer else { break };
+            let answer = answer.json();
+            let (seq, id) = (
+                answer["seq"].as_i64().unwrap(),
+                answer["project"]["id"].as_i64().unwrap(),
+            );
+            made.insert(seq, id);
+        }
+        told.extend(listener.within(Duration::from_millis(500)));
+        told.extend(listener.so_far());
+    }
+    server.kill();
+    let last = Killable::start(directory.path(), "");
+    let is_whole = |told: &[Told]| {
+        let heard: BTreeSet<_> = told.iter().map(Told::seq).collect();
+        made.keys().all(|seq| heard.contains(seq))
+    };
+    while !is_whole(&told) {
+        told.push(listener.next());
+    }
+    must_be_whole(&told, &made);
+    last.kill();
+    eprintln!(
+        "hooks: {} events told {} times over {kills} kills, {} s: none lost, each subject in order",
+        made.len(),
+        told.len(),
+        started.elapsed().as_secs()
+    );
+}
+
+/// Has the receiver of the documentation check a signature.
+fn checks(secret: &str, signature: &str, body: &str) -> bool {
+    let page = include_str!("../../../../docs/hooks.md");
+    let code = page
+        .split("```python\n")
+        .nth(1)
+        .and_then(|rest| rest.split("```").next());
+    let asks = "\nimport sys\nsecret, signature = sys.argv[1:3]\nbody = sys.stdin.buffer.read()\n\
+        assert is_ours(secret, signature, body)\n\
+        assert not is_ours(secret, signature, body + b' ')\n\
+        assert not is_ours(secret + '0', signature, body)\n\
+        assert not is_ours(secret, signature, body, now=time.time() + 3600)\n";
+    let mut python = Command::new("python3")
+        .args(["-c", &format!("{}{asks}", code.unwrap()), secret, signature])
+        .stdin(Stdio::piped())
+        .spawn()
+        .unwrap();
+    python
+        .stdin
+        .take()
+        .unwrap()
+        .write_all(body.as_bytes())
+        .unwrap();
+    python.wait().unwrap().success()
+}
