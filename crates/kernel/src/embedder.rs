@@ -114,10 +114,10 @@ pub fn make_all(embedder: &dyn Embedder, texts: &[&str]) -> Result<Vec<Embedded>
             other.dimension()
         )));
     }
-    let embedded = |vector| Embedded {
+    let named = |vector| Embedded {
         model: embedder.model().clone(),
         dimension: i64::try_from(dimension).unwrap_or(i64::MAX),
         vector,
     };
-    Ok(vectors.into_iter().map(embedded).collect())
+    Ok(vectors.into_iter().map(named).collect())
 }

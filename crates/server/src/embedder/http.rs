@@ -1,4 +1,4 @@
-//! Asks a service for vectors: `POST {url}/embeddings`, as OpenAI's does.
+//! Asks a service for vectors: `POST {url}/embeddings`, as `OpenAI` does.
 
 use std::time::Duration;
 

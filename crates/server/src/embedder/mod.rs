@@ -1,4 +1,4 @@
-//! Embedders that are somebody else's: a service that speaks as OpenAI's does, or a local model.
+//! Embedders that are somebody else's: a service that speaks as `OpenAI` does, or a local model.
 
 pub(crate) mod follow;
 mod http;

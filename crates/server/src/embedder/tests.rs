@@ -54,12 +54,10 @@ fn service(answer: Option<String>) -> (SocketAddr, mpsc::Receiver<Got>) {
     (address, got)
 }
 
-fn answer(status: &str, body: &Value) -> Option<String> {
+fn answer(status: &str, body: &Value) -> String {
     let body = body.to_string();
     let length = body.len();
-    Some(format!(
-        "HTTP/1.1 {status}\r\ncontent-length: {length}\r\nconnection: close\r\n\r\n{body}"
-    ))
+    format!("HTTP/1.1 {status}\r\ncontent-length: {length}\r\nconnection: close\r\n\r\n{body}")
 }
 
 fn asking(address: SocketAddr) -> HttpEmbedder {
@@ -73,7 +71,7 @@ fn a_service_is_asked_for_vectors() {
         { "index": 1, "embedding": [0.0, 1.0], "object": "embedding" },
         { "index": 0, "embedding": [1, 0] },
     ], "model": "whatever", "usage": {} });
-    let (address, got) = service(answer("200 OK", &data));
+    let (address, got) = service(Some(answer("200 OK", &data)));
     let vectors = asking(address).embed(&["one", "two\nlines"]).unwrap();
     let numbers: Vec<_> = vectors
         .iter()
@@ -117,7 +115,7 @@ fn a_service_that_fails_is_told_of_without_the_key() {
             "more than",
         ),
     ] {
-        let (address, _got) = service(answer(status, &body));
+        let (address, _got) = service(Some(answer(status, &body)));
         let error = asking(address).embed(&["one"]).unwrap_err().to_string();
         assert!(error.contains(said), "{said}: {error}");
         assert!(!error.contains(KEY) && !error.contains('\u{1b}'), "{error}");

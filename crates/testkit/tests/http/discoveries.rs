@@ -20,6 +20,11 @@ pub(crate) fn discoveries_of_each(blues: &Belongings) -> Vec<(&'static str, Stri
             none.clone(),
         ),
         (
+            "search_discoveries",
+            "GET /api/discoveries/search?project=web&text=t&min_score=0.0",
+            none.clone(),
+        ),
+        (
             "get_discovery",
             "GET /api/discoveries/{found}",
             none.clone(),

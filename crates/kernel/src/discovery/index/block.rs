@@ -29,7 +29,7 @@ impl Block {
     pub(super) fn push(&mut self, id: DiscoveryId, seq: Seq, components: &[f32]) {
         match self.chunks.last_mut() {
             Some(last) if last.ids.len() < CHUNK_ROWS => {
-                Arc::make_mut(last).push(id, seq, components)
+                Arc::make_mut(last).push(id, seq, components);
             }
             _ => {
                 let mut chunk = Chunk::default();

@@ -18,6 +18,10 @@ pub(super) fn discovery_sample(operation: &Operation, subject: &Subject) -> Opti
             "state": "scored", "tier": "high", "source": "canary feed", "min_score": 0.1,
             "order": "newest", "limit": 5, "after": "9",
         })),
+        "search_discoveries" => about(json!({
+            "text": "canary", "source": "canary feed", "state": "scored", "tier": "high",
+            "min_score": 0.1, "limit": 5,
+        })),
         "get_discovery" | "score_from_profile" => json!({ "id": 1 }),
         "score_discovery" => json!({ "id": 1, "score": 0.6, "expected_revision": 1 }),
         "promote_discovery" => {
@@ -88,7 +92,8 @@ pub(super) fn wrong_for_discoveries(operation: &Operation, field: &str) -> Optio
         (_, "embedding" | "topic_vector") => vector(),
         (_, "score" | "min_score" | "threshold") => number(),
         (_, "dedup_threshold" | "rate") => [number(), vec![json!(0)]].concat(),
-        ("submit_discovery", "model") | (_, "topic_model") => no_line(128),
+        ("search_discoveries", "text" | "vector") => wrong_for_searches(field),
+        ("submit_discovery" | "search_discoveries", "model") | (_, "topic_model") => no_line(128),
         (_, "ref") => no_line(256),
         (_, "keyword_weights") => [weights(), vec![json!({ "++": 0.5 })]].concat(),
         (_, "source_weights") => weights(),
@@ -101,4 +106,16 @@ pub(super) fn wrong_for_discoveries(operation: &Operation, field: &str) -> Optio
             .into(),
         _ => return None,
     })
+}
+
+/// What a search must refuse to look for.
+fn wrong_for_searches(field: &str) -> Vec<Value> {
+    if field == "text" {
+        let long = "x".repeat(1_025);
+        let texts = ["", " ", "a\0b", "from:Blue", "-only", long.as_str()];
+        return texts.map(Value::from).into();
+    }
+    let numbers = [json!([1, 0.5]), json!(7)];
+    let texts = ["AAAAAA==", "AADAfw==", "no base64!", "AACAP"].map(Value::from);
+    numbers.into_iter().chain(texts).collect()
 }
