@@ -77,8 +77,8 @@ pub async fn probe(server: &Server) -> Health {
         descriptors(),
         git().await,
         archive(server).await,
-        vectors(server).await,
         hooks(server).await,
+        vectors(server).await,
     ];
     Health {
         status: checks
@@ -198,22 +198,6 @@ async fn archive(server: &Server) -> Probed {
     }
 }
 
-/// Tells how many discoveries have no vector of the embedder yet. Only searches miss them.
-async fn vectors(server: &Server) -> Probed {
-    let missing = tokio::time::timeout(PATIENCE, server.kernel.without_vectors()).await;
-    let found = match (server.embedding.said(), missing) {
-        (Some(said), _) => Err(said),
-        (None, Ok(Ok(None))) => Ok("there is no embedder".to_owned()),
-        (None, Ok(Ok(Some((model, 0))))) => Ok(format!("all discoveries have one of `{model}`")),
-        (None, Ok(Ok(Some((model, missing))))) => {
-            Ok(format!("{missing} discoveries have none of `{model}` yet"))
-        }
-        (None, Ok(Err(error))) => Err(error.to_string()),
-        (None, Err(_)) => Err("the readers do not answer".to_owned()),
-    };
-    judged("vectors", Status::Degraded, found)
-}
-
 /// Asks how the hooks stand. Dead letters are for people to look at; a hook that lost its place is
 /// told nothing any more.
 async fn hooks(server: &Server) -> Probed {
@@ -245,6 +229,22 @@ pub(crate) async fn hooks_stand(server: &Server) -> Result<HooksStand, String> {
         Ok(Err(error)) => Err(error.to_string()),
         Err(_) => Err("the readers do not answer".to_owned()),
     }
+}
+
+/// Tells how many discoveries have no vector of the embedder yet. Only searches miss them.
+async fn vectors(server: &Server) -> Probed {
+    let missing = tokio::time::timeout(PATIENCE, server.kernel.without_vectors()).await;
+    let found = match (server.embedding.said(), missing) {
+        (Some(said), _) => Err(said),
+        (None, Ok(Ok(None))) => Ok("there is no embedder".to_owned()),
+        (None, Ok(Ok(Some((model, 0))))) => Ok(format!("all discoveries have one of `{model}`")),
+        (None, Ok(Ok(Some((model, missing))))) => {
+            Ok(format!("{missing} discoveries have none of `{model}` yet"))
+        }
+        (None, Ok(Err(error))) => Err(error.to_string()),
+        (None, Err(_)) => Err("the readers do not answer".to_owned()),
+    };
+    judged("vectors", Status::Degraded, found)
 }
 
 /// Asks how the archive stands, but not for long.

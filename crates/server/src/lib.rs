@@ -239,8 +239,8 @@ impl Server {
         let _ = tokio::time::timeout(FEEDS_END, feeds.ended()).await;
         // It has had its second since the doors began to close.
         let _ = archiving.await;
-        embedding.abort();
         let _ = telling.await;
+        embedding.abort();
         tail.abort();
         upkeep.abort();
         Ok(())

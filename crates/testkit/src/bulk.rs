@@ -64,8 +64,8 @@ impl<'a> Team<'a> {
         }
         self.hold_leases();
         self.work();
-        self.find();
         self.append();
+        self.find();
         self.hook();
         self.leave();
     }
@@ -125,6 +125,30 @@ impl<'a> Team<'a> {
         );
     }
 
+    /// A stream that both write to, and a consumer that reads it.
+    fn append(&self) {
+        let operator = &Actor::OPERATOR;
+        for (version, who) in [&self.ann, &self.bob].into_iter().enumerate() {
+            let said = json!({
+                "stream": "notes", "kind": "custom.note", "payload": { "n": version, "say": self.words(4) },
+                "expected_version": version,
+            });
+            self.call(who, "append_event", &said);
+        }
+        let mut reader = json!({
+            "project": self.project, "name": "reader", "filter": { "kinds": ["custom.note"] }, "since": 0,
+        });
+        let added = self.call(operator, "register_consumer", &reader);
+        reader["ttl"] = json!("2m");
+        self.call(operator, "register_consumer", &reader);
+        let ack = json!({
+            "project": self.project, "name": "reader", "generation": 2, "seq": added["seq"], "extra": { "n": self.number },
+        });
+        self.call(operator, "ack_consumer", &ack);
+        let back = json!({ "project": self.project, "name": "reader", "to_seq": 0 });
+        self.call(operator, "reset_consumer", &back);
+    }
+
     /// Discoveries that are found, judged, get old and are taken back.
     fn find(&self) {
         let operator = &Actor::OPERATOR;
@@ -157,30 +181,6 @@ impl<'a> Team<'a> {
             "project": self.project, "source": "feed", "since_time": "2001-01-01T00:00:00Z",
         });
         self.call(operator, "roll_back_source", &back);
-    }
-
-    /// A stream that both write to, and a consumer that reads it.
-    fn append(&self) {
-        let operator = &Actor::OPERATOR;
-        for (version, who) in [&self.ann, &self.bob].into_iter().enumerate() {
-            let said = json!({
-                "stream": "notes", "kind": "custom.note", "payload": { "n": version, "say": self.words(4) },
-                "expected_version": version,
-            });
-            self.call(who, "append_event", &said);
-        }
-        let mut reader = json!({
-            "project": self.project, "name": "reader", "filter": { "kinds": ["custom.note"] }, "since": 0,
-        });
-        let added = self.call(operator, "register_consumer", &reader);
-        reader["ttl"] = json!("2m");
-        self.call(operator, "register_consumer", &reader);
-        let ack = json!({
-            "project": self.project, "name": "reader", "generation": 2, "seq": added["seq"], "extra": { "n": self.number },
-        });
-        self.call(operator, "ack_consumer", &ack);
-        let back = json!({ "project": self.project, "name": "reader", "to_seq": 0 });
-        self.call(operator, "reset_consumer", &back);
     }
 
     /// Two hooks, of which one stays.

@@ -7,12 +7,11 @@ use crate::town::Belongings;
 /// Of discoveries: the operator judges what Blue found, and submits one that is rolled back.
 pub(crate) fn discoveries_of_each(blues: &Belongings) -> Vec<(&'static str, String, Value)> {
     let none = json!({});
-    let (since, feed) = ("2000-01-01T00:00:00Z", "feed");
-    let calls = [
+    let looks = [
         (
             "submit_discovery",
             "POST /api/discoveries",
-            json!({ "project": "web", "source": feed, "source_id": "n", "title": "t" }),
+            json!({ "project": "web", "source": "feed", "source_id": "n", "title": "t" }),
         ),
         (
             "list_discoveries",
@@ -39,6 +38,21 @@ pub(crate) fn discoveries_of_each(blues: &Belongings) -> Vec<(&'static str, Stri
             "PATCH /api/interest-profile",
             json!({ "project": "web", "source_weights": { "feed": 0.1 } }),
         ),
+    ];
+    let filled = |(name, line, body): (_, &str, _)| {
+        let line = line.replace("{found}", &blues.discovery.to_string());
+        (
+            name,
+            line.replace("{made}", &(blues.discovery + 1).to_string()),
+            body,
+        )
+    };
+    looks.into_iter().chain(judgements()).map(filled).collect()
+}
+
+/// What the operator does to them, in an order that works.
+fn judgements() -> [(&'static str, &'static str, Value); 7] {
+    [
         (
             "score_discovery",
             "POST /api/discoveries/{found}/score",
@@ -47,7 +61,7 @@ pub(crate) fn discoveries_of_each(blues: &Belongings) -> Vec<(&'static str, Stri
         (
             "score_from_profile",
             "POST /api/discoveries/{found}/score-from-profile",
-            none.clone(),
+            json!({}),
         ),
         (
             "decay",
@@ -67,21 +81,12 @@ pub(crate) fn discoveries_of_each(blues: &Belongings) -> Vec<(&'static str, Stri
         (
             "dismiss_discovery",
             "POST /api/discoveries/{made}/dismiss",
-            none,
+            json!({}),
         ),
         (
             "roll_back_source",
             "POST /api/discoveries/roll-back",
-            json!({ "project": "web", "source": feed, "since_time": since }),
+            json!({ "project": "web", "source": "feed", "since_time": "2000-01-01T00:00:00Z" }),
         ),
-    ];
-    let filled = |(name, line, body): (_, &str, _)| {
-        let line = line.replace("{found}", &blues.discovery.to_string());
-        (
-            name,
-            line.replace("{made}", &(blues.discovery + 1).to_string()),
-            body,
-        )
-    };
-    calls.map(filled).into()
+    ]
 }

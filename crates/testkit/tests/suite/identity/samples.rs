@@ -243,13 +243,10 @@ pub(crate) fn sample_of(party: Party, operation: &Operation, subject: &Subject) 
 
 /// Values that a field must refuse.
 pub(crate) fn wrong_for(operation: &Operation, field: &str) -> Vec<Value> {
-    if let Some(wrong) = wrong_for_events(operation, field) {
-        return wrong;
-    }
-    if let Some(wrong) = wrong_for_runs(operation, field) {
-        return wrong;
-    }
-    if let Some(wrong) = wrong_for_discoveries(operation, field) {
+    let wrong = wrong_for_events(operation, field)
+        .or_else(|| wrong_for_runs(operation, field))
+        .or_else(|| wrong_for_discoveries(operation, field));
+    if let Some(wrong) = wrong {
         return wrong;
     }
     match (operation.name, field) {
