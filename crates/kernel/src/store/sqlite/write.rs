@@ -32,6 +32,8 @@ pub(super) enum Shred {
     Now,
     /// It is in the write-ahead log still.
     InLog,
+    /// Somebody reads that; it is tried again when nobody waits.
+    Waits,
 }
 
 impl SqliteWriter {
@@ -67,9 +69,12 @@ impl SqliteWriter {
 
     /// Empties the write-ahead log, unless somebody still reads it.
     fn truncate(&mut self) -> Result<(), StoreError> {
-        if checkpoint(&self.conn, "pragma wal_checkpoint(truncate)")? {
-            self.shred = Shred::No;
-        }
+        let merged = checkpoint(&self.conn, "pragma wal_checkpoint(truncate)")?;
+        self.shred = match self.shred {
+            Shred::InLog | Shred::Waits if !merged => Shred::Waits,
+            Shred::Now => Shred::Now,
+            _ => Shred::No,
+        };
         Ok(())
     }
 
@@ -180,7 +185,7 @@ impl WriteEngine for SqliteWriter {
     }
 
     fn idle(&mut self) -> Result<(), StoreError> {
-        if self.shred == Shred::InLog {
+        if self.shred == Shred::Waits {
             return self.truncate();
         }
         if std::mem::take(&mut self.unmerged) && self.file.is_some() {
