@@ -12,7 +12,7 @@ use comity_kernel::redaction::RedactEvent;
 use comity_kernel::tx::{Read as _, Snapshot};
 use comity_kernel::{Actor, Error, Party, Query};
 use comity_testkit::kit::{operator_with_key, request};
-use comity_testkit::{Engine, Kit, both_engines};
+use comity_testkit::{Kit, both_engines};
 use serde_json::{Value, json};
 
 /// Stands in everything that must vanish.
