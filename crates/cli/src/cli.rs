@@ -40,6 +40,7 @@ use crate::commands::{
     search::Search,
     sentinel::SentinelCommand,
     serve::Serve,
+    state::StateCommand,
     status::{Prime, Status},
     token::TokenCommand,
     wait::Wait,
@@ -107,6 +108,9 @@ enum Command {
     /// Sentinels: what is to be done once per interval.
     #[command(subcommand)]
     Sentinel(SentinelCommand),
+    /// State: what agents keep between turns.
+    #[command(subcommand)]
+    State(StateCommand),
     /// Runs: work that moves through phases on evidence.
     #[command(subcommand)]
     Run(RunCommand),
@@ -211,6 +215,7 @@ impl Cli {
             Command::AnswerRelease(answer) => answer.run(&context()?),
             Command::Lock(lock) => lock.run(&context()?),
             Command::Sentinel(sentinel) => sentinel.run(&context()?),
+            Command::State(state) => state.run(&context()?),
             Command::Run(run) => run.run(&context()?),
             Command::Gate(gate) => gate.run(&context()?),
             // A keeper has what it needs, and no business with the data.

@@ -15,6 +15,8 @@ mod consumer_kill;
 mod dispatches;
 #[path = "suite/doors.rs"]
 mod doors;
+#[path = "suite/event_hooks.rs"]
+mod event_hooks;
 #[path = "suite/events.rs"]
 mod events;
 #[path = "suite/guard.rs"]
@@ -59,6 +61,8 @@ mod runs;
 mod settings;
 #[path = "suite/shop.rs"]
 mod shop;
+#[path = "suite/state.rs"]
+mod state;
 #[path = "suite/worker.rs"]
 mod worker;
 #[path = "suite/worker_ends.rs"]

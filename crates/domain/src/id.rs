@@ -60,6 +60,10 @@ id! {
     ReleaseRequestId,
     /// A sentinel's number.
     SentinelId,
+    /// The number of a scope of state.
+    StateScopeId,
+    /// The number of something kept under a key.
+    StateEntryId,
     /// A run's number.
     RunId,
     /// The number of something a run left behind.

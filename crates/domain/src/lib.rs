@@ -22,6 +22,7 @@ pub mod project;
 pub mod role;
 pub mod run;
 pub mod search;
+pub mod state;
 pub mod stream;
 pub mod suggest;
 pub mod text;
@@ -39,8 +40,8 @@ pub use gate_text::GateText;
 pub use hook::{HookCommand, HookSecret, HookUrl};
 pub use id::{
     AgentId, ApprovalId, ArtifactId, ConsumerId, ContactId, DiscoveryId, DispatchId, HookId,
-    MessageId, ProjectId, ReleaseRequestId, ReservationId, RunId, SentinelId, Seq, StreamId,
-    TokenId, VerdictId,
+    MessageId, ProjectId, ReleaseRequestId, ReservationId, RunId, SentinelId, Seq, StateEntryId,
+    StateScopeId, StreamId, TokenId, VerdictId,
 };
 pub use interest::{Addend, Weight, Weights};
 pub use lease::{LeaseEnd, LeaseMode, Ttl};
@@ -49,6 +50,7 @@ pub use pattern::{BadPattern, LiteralPath, Pattern};
 pub use project::{GuardAway, GuardMode, ProjectKey, Slug};
 pub use role::{Right, Role};
 pub use run::{Chain, Phase, RunState, Verdict};
+pub use state::{ScopeName, StateKey};
 pub use stream::{CustomKind, PlainName};
 pub use text::{Line, Prose, Text};
 pub use time::{LeaseTime, Span, Timestamp};

@@ -198,6 +198,30 @@ pub const WAITS_PER_CREDENTIAL_MAX: usize = 32;
 /// The longest interval of a sentinel.
 pub const SENTINEL_US_MAX: i64 = 365 * 24 * 60 * 60 * 1_000_000;
 
+/// Bytes of the name of a scope.
+pub const SCOPE_BYTES_MAX: usize = 128;
+/// Bytes of a key of state.
+pub const STATE_KEY_BYTES_MAX: usize = 256;
+/// Bytes of a value of state as JSON without spaces.
+pub const STATE_VALUE_BYTES_MAX: usize = 1_024 * 1_024;
+/// Bytes of a value that stand in the log and its row; a larger one is kept by its hash.
+pub const STATE_INLINE_BYTES_MAX: usize = 4 * 1_024;
+/// Arrays and objects of a value inside each other: events and answers put some more around it,
+/// and no reader of JSON takes more than 127.
+pub const STATE_DEPTH_MAX: usize = 100;
+/// Bytes of a request that saves state: the value may come with spaces and escapes.
+pub const STATE_REQUEST_BYTES_MAX: usize = 2 * 1_024 * 1_024;
+/// The shortest life of a value that is to end by itself.
+pub const STATE_TTL_US_MIN: i64 = 1_000_000;
+/// The longest.
+pub const STATE_TTL_US_MAX: i64 = 365 * 24 * 60 * 60 * 1_000_000;
+/// Keys of one scope: one event names them all when it is cleared.
+pub const STATE_KEYS_MAX: i64 = 1_000;
+/// Bytes of the values of one scope.
+pub const STATE_BYTES_MAX: i64 = 64 * 1_024 * 1_024;
+/// Shared scopes of one project that hold something.
+pub const STATE_SCOPES_MAX: i64 = 1_000;
+
 /// Bytes of the name of a phase.
 pub const PHASE_BYTES_MAX: usize = 64;
 /// Phases of a run.

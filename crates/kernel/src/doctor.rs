@@ -278,6 +278,7 @@ fn revisions(read: &mut impl Read) -> Result<String, Error> {
             SubjectKind::ReleaseRequest => uncounted!("release_request"),
             SubjectKind::Hook => uncounted!("hook"),
             SubjectKind::Sentinel => uncounted!("sentinel"),
+            SubjectKind::StateScope => uncounted!("state_scope"),
             SubjectKind::Run => uncounted!("run"),
             SubjectKind::Dispatch => uncounted!("dispatch"),
             SubjectKind::Discovery => uncounted!("discovery"),

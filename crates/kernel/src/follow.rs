@@ -10,8 +10,8 @@ use tokio::sync::watch;
 use crate::error::Error;
 use crate::kernel::READ_MAX;
 use crate::options::{Database, Options, Sharing};
-use crate::store::ReadEngine;
 use crate::store::postgres::Listener;
+use crate::store::{ReadEngine, StoreError};
 
 /// How often the head of a file that other processes write is looked at.
 const POLL: Duration = Duration::from_millis(100);
@@ -33,8 +33,9 @@ impl Follower {
         match (&options.database, options.sharing) {
             (Database::Sqlite(_), Sharing::Alone) => Ok(None),
             (Database::Sqlite(file), Sharing::Shared) => {
-                let engine = file.open_reader(READ_MAX)?;
-                Ok(Some(Self::Poll(Poll::start(Box::new(engine), head)?)))
+                let file = file.clone();
+                let open = move || file.open_reader(READ_MAX);
+                Ok(Some(Self::Poll(Poll::start(open, head)?)))
             }
             (Database::Postgres(target), _) => {
                 let told = Box::new(move |seq| publish(&head, seq));
@@ -60,8 +61,9 @@ pub(crate) struct Poll {
 }
 
 impl Poll {
-    fn start(
-        mut engine: Box<dyn ReadEngine>,
+    /// The connection is opened at the first look: a command that is done before needs none.
+    fn start<E: ReadEngine>(
+        open: impl Fn() -> Result<E, StoreError> + Send + 'static,
         head: Arc<watch::Sender<Seq>>,
     ) -> Result<Self, Error> {
         let stop = Arc::new((Mutex::new(false), Condvar::new()));
@@ -69,6 +71,7 @@ impl Poll {
         let thread = std::thread::Builder::new()
             .name("follower".to_owned())
             .spawn(move || {
+                let mut engine = None;
                 loop {
                     let (lock, changed) = &*stopped;
                     let state = lock.lock().unwrap_or_else(PoisonError::into_inner);
@@ -80,7 +83,10 @@ impl Poll {
                     }
                     drop(state);
                     // A failed look is repeated; whoever reads the log is told of lasting trouble.
-                    if let Ok(seen) = engine.begin() {
+                    engine = engine.or_else(|| open().ok());
+                    if let Some(engine) = &mut engine
+                        && let Ok(seen) = engine.begin()
+                    {
                         engine.end();
                         publish(&head, seen.seq);
                     }

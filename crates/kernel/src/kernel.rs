@@ -29,6 +29,7 @@ use crate::params;
 use crate::presence::Urgency;
 use crate::query::Query;
 use crate::reservation::sweep::{Due, Sweep};
+use crate::state::due::{DueState, SweepState};
 use crate::store::job::{Answered, Audience, CommandJob, Job, QueryJob, Upkeep, UpkeepJob};
 use crate::store::queue::{Full, Queue};
 use crate::store::readers::{self, ReadQueue};
@@ -204,8 +205,8 @@ impl Kernel {
         }
     }
 
-    /// Writes down which leases have expired, which claims were lost, which deadlines have passed
-    /// and which consumers are gone, if any.
+    /// Writes down which leases and which state have expired, which claims were lost, which deadlines
+    /// have passed and which consumers are gone, if any.
     pub async fn sweep(&self) -> Result<(), Error> {
         while self.query(Actor::System, Due).await?.answer {
             let swept = self.execute(Actor::System.into(), Sweep).await?;
@@ -215,6 +216,12 @@ impl Kernel {
         }
         while self.query(Actor::System, DueDispatches).await?.answer {
             let swept = self.execute(Actor::System.into(), SweepDispatches).await?;
+            if !swept.answer.more {
+                break;
+            }
+        }
+        while self.query(Actor::System, DueState).await?.answer {
+            let swept = self.execute(Actor::System.into(), SweepState).await?;
             if !swept.answer.more {
                 break;
             }

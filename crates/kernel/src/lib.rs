@@ -47,6 +47,7 @@ pub mod redaction;
 pub mod reservation;
 pub mod run;
 pub mod sentinel;
+pub mod state;
 pub mod stream;
 pub mod token;
 

@@ -201,6 +201,8 @@ fn lease_time(recorded: &Recorded) -> Option<LeaseTime> {
         Event::DispatchExtended(one) => Some(one.extended),
         Event::DispatchReturned(one) => Some(one.returned),
         Event::DispatchTimedOut(one) => Some(one.timed_out),
+        Event::StateSaved(one) => Some(one.saved),
+        Event::StateExpired(one) => Some(one.noticed),
         _ => None,
     }
 }

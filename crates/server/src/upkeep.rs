@@ -1,5 +1,5 @@
 //! What a server does in the background: flush presence, forget old answers, write down which
-//! leases have expired, which claims of work were lost and which deadlines have passed.
+//! leases and which state have expired, which claims of work were lost and which deadlines have passed.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,7 +9,7 @@ use comity_kernel::Kernel;
 /// How often presence and answers are looked at; the kernel itself keeps to what is due.
 const TIDY_EVERY: Duration = Duration::from_secs(10);
 
-/// How often expired leases, lost claims and passed deadlines are looked for. They have ended
+/// How often expired leases and state, lost claims and passed deadlines are looked for. They have ended
 /// without it.
 const SWEEP_EVERY: Duration = Duration::from_secs(1);
 

@@ -255,10 +255,37 @@ impl<'a> Team<'a> {
         self.call(bob, "claim_sentinel", &nightly);
         let again = json!({ "project": project, "name": "nightly" });
         self.call(operator, "reset_sentinel", &again);
+        self.keep_state();
         let runtime = tokio::runtime::Builder::new_current_thread().build();
         let swept = runtime.expect("a runtime");
         let swept = swept.block_on(self.kit.kernel().sweep());
         swept.expect("what has expired is written down");
+    }
+
+    /// Small and large values, of which some end in each way.
+    fn keep_state(&self) {
+        let save =
+            |who: &Actor, scope: Option<&str>, key: &str, value: Value, ttl: Option<&str>| {
+                let request = json!({ "scope": scope, "key": key, "value": value, "ttl": ttl });
+                self.call(who, "save_state", &request);
+            };
+        let (ann, bob) = (&self.ann, &self.bob);
+        let large = json!([self.words(2_000)]);
+        save(
+            ann,
+            None,
+            "plan",
+            json!({ "text": self.words(6), "half": 0.5 }),
+            None,
+        );
+        save(ann, None, "plan", large.clone(), None);
+        save(bob, Some("shared"), "a/b", large, Some("2h"));
+        save(bob, Some("shared"), "brief", Value::Null, Some("1s"));
+        save(ann, Some("spent"), "one", json!(self.number), None);
+        save(ann, Some("spent"), "two", json!(2), None);
+        let one = json!({ "scope": "spent", "key": "one", "expected_version": 1 });
+        self.call(bob, "delete_state", &one);
+        self.call(bob, "clear_state", &json!({ "scope": "spent" }));
     }
 
     /// Ann gets another token, Bob goes while he holds something.

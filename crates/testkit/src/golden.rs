@@ -5,6 +5,7 @@
 
 mod runs;
 mod sql;
+mod state;
 mod streams;
 
 use std::collections::BTreeMap;
@@ -142,6 +143,7 @@ pub fn scenario(kit: &Kit) {
     leases(kit, &red, &gray);
     dispatches(kit, &red, &gray);
     runs::runs(kit, &red);
+    state::state(kit, &red, &gray);
     streams::streams(kit, &red);
     let blue = authenticated(kit, "rotate_token", json!({ "agent": 1 }));
     self::call(kit, &blue, "reserve_files", json!({ "paths": ["last"] }));

@@ -5,6 +5,7 @@ mod dispatch;
 mod lease;
 mod message;
 mod run;
+mod state;
 mod thread;
 
 use std::collections::BTreeMap;
@@ -76,6 +77,7 @@ fn rendered(batch: &Batch, recorded: &Recorded, event: &Event) -> Vec<(String, C
         Event::LeaseForced(one) => ended(&one.ended, LeaseEnd::Forced, Some(&one.reason)),
         Event::LeaseRetired(one) => ended(&one.0, LeaseEnd::Retired, None),
         Event::LeaseExpired(one) => ended(&one.0, LeaseEnd::Expired, None),
+        Event::StateSaved(saved) => state::file(saved).into_iter().collect(),
         Event::ProjectCreated(_)
         | Event::ProjectUpdated(_)
         | Event::TokenCreated(_)
@@ -88,6 +90,9 @@ fn rendered(batch: &Batch, recorded: &Recorded, event: &Event) -> Vec<(String, C
         | Event::ReleaseAnswered(_)
         | Event::SentinelClaimed(_)
         | Event::SentinelReset(_)
+        | Event::StateDeleted(_)
+        | Event::StateExpired(_)
+        | Event::StateCleared(_)
         | Event::HookAdded(_)
         | Event::HookRemoved(_)
         | Event::ConsumerRegistered(_)

@@ -41,6 +41,7 @@ pub(crate) mod search;
 pub(crate) mod sentinel;
 pub(crate) mod serve;
 pub(crate) mod source;
+pub(crate) mod state;
 pub(crate) mod status;
 pub(crate) mod token;
 pub(crate) mod wait;

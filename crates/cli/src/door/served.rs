@@ -1,5 +1,6 @@
 //! A server, spoken to in HTTP.
 
+use comity_domain::ScopeName;
 use comity_kernel::Error;
 use comity_kernel::operation::{self, Operation, Route};
 use http_body_util::Full;
@@ -80,12 +81,13 @@ impl Served {
         };
         for field in missing {
             let own = match *field {
-                "agent" => me.get("name"),
-                "project" => me.get("project"),
+                "agent" => me.get("name").cloned(),
+                "project" => me.get("project").cloned(),
+                "scope" => me.get("name").and_then(Value::as_str).map(own_scope),
                 _ => None,
             };
             if let Some(own) = own {
-                request.insert((*field).to_owned(), own.clone());
+                request.insert((*field).to_owned(), own);
             }
         }
         Ok(())
@@ -157,4 +159,8 @@ impl Served {
         bearer.set_sensitive(true);
         Ok(Some(bearer))
     }
+}
+
+fn own_scope(name: &str) -> Value {
+    ScopeName::of(name).to_string().into()
 }

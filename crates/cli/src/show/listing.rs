@@ -3,7 +3,7 @@
 use comfy_table::{ContentArrangement, Table, presets};
 use serde_json::Value;
 
-use super::ago::ago;
+use super::ago::{ago, length};
 use super::field::{field, is, list};
 use super::harmless::harmless;
 
@@ -35,6 +35,22 @@ pub(crate) fn hits(page: &Value) -> String {
             field(hit, "from"),
             ago(&field(hit, "created_at")),
             subject(hit, "snippet"),
+        ]
+    })
+}
+
+/// Writes what a scope holds.
+pub(crate) fn states(page: &Value) -> String {
+    let titles = ["key", "version", "bytes", "saved by", "saved", "for"];
+    listing(page, &titles, |state| {
+        let left_ms = state.get("ttl_remaining_ms").and_then(Value::as_i64);
+        vec![
+            field(state, "key"),
+            field(state, "version"),
+            field(state, "bytes"),
+            field(state, "saved_by"),
+            ago(&field(state, "saved_at")),
+            left_ms.map_or("good".to_owned(), length),
         ]
     })
 }

@@ -144,7 +144,7 @@ fn follow(post: &Post, line: &str) -> (Child, BufReader<std::process::ChildStdou
 #[test]
 fn a_tail_follows_until_the_run_has_ended() {
     through_every_door(|post| {
-        post.ask("run create ship --phase a,b --operator").unwrap();
+        post.ask("run create ship --operator").unwrap();
         let tail = "events tail --since 0 --run 1 --until-ended --json --as Blue";
         let (mut child, mut lines) = follow(post, tail);
         assert_eq!(next(&mut lines)["kind"], "run_created");

@@ -168,6 +168,28 @@ begin
     return new;
 end $$;
 
+-- So may a value of state, in whichever place it is kept.
+create or replace function state_entry_update() returns trigger language plpgsql as $$
+begin
+    if new.id is distinct from old.id or new.scope_id is distinct from old.scope_id
+        or new.key is distinct from old.key or new.created_at is distinct from old.created_at
+        or (new.ended is null and new.version is distinct from old.version + 1
+            and (old.ended is not null or new.version is distinct from old.version
+                or not exists (select 1 from redaction
+                    where subject_type = 'state_scope' and subject_id = old.scope_id)
+                or new.value is distinct from '"[redacted]"'
+                or new.bytes is distinct from old.bytes
+                or new.agent_id is distinct from old.agent_id
+                or new.saved_at is distinct from old.saved_at
+                or new.saved_lease_us is distinct from old.saved_lease_us
+                or new.expires_lease_us is distinct from old.expires_lease_us))
+        or (new.ended is not null and (old.ended is not null
+            or new.version is distinct from old.version)) then
+        raise exception using errcode = 'restrict_violation', message = tg_name;
+    end if;
+    return new;
+end $$;
+
 -- A vector reveals what was said, and goes with the event that brought it.
 create function discovery_vector_delete() returns trigger language plpgsql as $$
 begin

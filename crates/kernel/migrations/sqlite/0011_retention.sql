@@ -123,6 +123,22 @@ when (new.id is not old.id or new.revision is not old.revision + 1
         or (new.reason is not old.reason and new.reason is not '[redacted]'))
 begin select raise(abort, 'discovery_update'); end;
 
+-- So may a value of state, in whichever place it is kept.
+drop trigger state_entry_update;
+create trigger state_entry_update before update on state_entry
+when new.id is not old.id or new.scope_id is not old.scope_id or new.key is not old.key
+    or new.created_at is not old.created_at
+    or (new.ended is null and new.version is not old.version + 1
+        and (old.ended is not null or new.version is not old.version
+            or not exists (select 1 from redaction
+                where subject_type = 'state_scope' and subject_id = old.scope_id)
+            or new.value is not '"[redacted]"' or new.bytes is not old.bytes
+            or new.agent_id is not old.agent_id or new.saved_at is not old.saved_at
+            or new.saved_lease_us is not old.saved_lease_us
+            or new.expires_lease_us is not old.expires_lease_us))
+    or (new.ended is not null and (old.ended is not null or new.version is not old.version))
+begin select raise(abort, 'state_entry_update'); end;
+
 -- A vector reveals what was said, and goes with the event that brought it.
 drop trigger discovery_vector_delete;
 create trigger discovery_vector_delete before delete on discovery_vector

@@ -11,8 +11,8 @@ use super::table::Hidden;
 use crate::error::Error;
 use crate::log::{Event, Recorded};
 
-/// What is written on the outside of mail.
-const HEAD: [&str; 8] = [
+/// What is written on the outside of mail, and of state.
+const HEAD: [&str; 15] = [
     "id",
     "project",
     "thread",
@@ -21,6 +21,13 @@ const HEAD: [&str; 8] = [
     "recipients",
     "subject",
     "importance",
+    "scope",
+    "owner",
+    "entry",
+    "key",
+    "keys",
+    "version",
+    "bytes",
 ];
 
 /// An event of the log with who may see it.

@@ -37,7 +37,7 @@ pub enum View {
         /// The recipient, where it is a bcc itself.
         bcc: Option<AgentId>,
     },
-    /// What is written on the outside of mail, without bcc.
+    /// What is written on the outside: of mail without bcc, of state without its value.
     Head,
 }
 
@@ -56,6 +56,14 @@ pub enum Vision {
         project: ProjectId,
         /// The two.
         agents: [AgentId; 2],
+    },
+    /// Everybody who shares a scope of state, or the agent whose own it is; observers see what is
+    /// shared without the values.
+    Kept {
+        /// The project.
+        project: ProjectId,
+        /// Whose own the scope is; nobody's is shared.
+        owner: Option<AgentId>,
     },
     /// The parties of a message.
     Sent {
@@ -141,6 +149,10 @@ impl Vision {
             | Event::HookRemoved(_)
             | Event::EventRedacted(_) => Self::Operator,
             Event::EpochBegun(_) => Self::Everybody,
+            Event::StateSaved(one) => Self::kept(one.project, one.owner),
+            Event::StateDeleted(one) => Self::kept(one.project, one.owner),
+            Event::StateExpired(one) => Self::kept(one.project, one.owner),
+            Event::StateCleared(one) => Self::kept(one.project, one.owner),
             Event::MessageSent(sent) => Self::Sent {
                 project: sent.project,
                 from: sent.from,
@@ -169,6 +181,10 @@ impl Vision {
         }
     }
 
+    const fn kept(project: ProjectId, owner: Option<AgentId>) -> Self {
+        Self::Kept { project, owner }
+    }
+
     /// Tells how much of the event is seen, if any.
     pub fn view(&self, sight: Sight) -> Option<View> {
         match sight {
@@ -188,6 +204,9 @@ impl Vision {
                 seen.then_some(View::Whole)
             }
             Self::Between { project, .. } => within(*project).then_some(View::Whole),
+            Self::Kept { project, owner } => {
+                (within(*project) && owner.is_none()).then_some(View::Head)
+            }
             Self::Sent { project, .. } => within(*project).then_some(View::Head),
             Self::Marked {
                 project, delivery, ..
@@ -201,6 +220,10 @@ impl Vision {
             Self::Operator => None,
             Self::Everybody => Some(View::Whole),
             Self::Project(project) => (*project == Some(own)).then_some(View::Whole),
+            Self::Kept { project, owner } => {
+                let seen = owner.map_or(*project == own, |owner| owner == agent);
+                seen.then_some(View::Whole)
+            }
             Self::Between { agents, .. } => agents.contains(&agent).then_some(View::Whole),
             Self::Sent { from, .. } if is_agent(from) => Some(View::Whole),
             Self::Sent { recipients, .. } => {

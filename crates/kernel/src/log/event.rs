@@ -30,6 +30,7 @@ use crate::run::event::{
     RunResumed, RunRolledBack, RunUpdated, RunsLinked, RunsUnlinked, VerdictRecorded,
 };
 use crate::sentinel::event::{SentinelClaimed, SentinelReset};
+use crate::state::event::{StateCleared, StateDeleted, StateExpired, StateSaved};
 use crate::store::{Param, Row, Rows, Session, StoreError};
 use crate::stream::event::CustomAppended;
 use crate::token::event::{TokenCreated, TokenRevoked};
@@ -82,6 +83,8 @@ subjects! {
     ReleaseRequest = "release_request",
     /// A sentinel.
     Sentinel = "sentinel",
+    /// A scope of state.
+    StateScope = "state_scope",
     /// A run.
     Run = "run",
     /// A dispatch.
@@ -296,6 +299,10 @@ events! {
     "dispatch_finished", 1, DispatchFinished;
     "dispatch_cancelled", 1, DispatchCancelled;
     "dispatch_timed_out", 1, DispatchTimedOut;
+    "state_saved", 1, StateSaved;
+    "state_deleted", 1, StateDeleted;
+    "state_expired", 1, StateExpired;
+    "state_cleared", 1, StateCleared;
     "discovery_submitted", 1, DiscoverySubmitted;
     "discovery_embedded", 1, DiscoveryEmbedded;
     "discovery_scored", 1, DiscoveryScored;

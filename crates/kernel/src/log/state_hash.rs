@@ -8,7 +8,7 @@ use crate::store::{StoreError, Value};
 use crate::tx::Read;
 
 /// Tables that `apply` writes, in name order, each with its columns in a fixed order.
-pub const PROJECTED: [(&str, &str); 32] = [
+pub const PROJECTED: [(&str, &str); 34] = [
     (
         "agent",
         "select id, project_id, name, name_folded, program, model, task, metadata, orchestrate,
@@ -158,6 +158,17 @@ pub const PROJECTED: [(&str, &str); 32] = [
         "sentinel",
         "select id, project_id, name, scope, agent_id, claimed_at, claimed_lease_us, revision
          from sentinel order by id",
+    ),
+    (
+        "state_entry",
+        "select id, scope_id, key, version, value, sha256, bytes, agent_id, created_at, saved_at,
+            saved_lease_us, expires_lease_us, ended
+         from state_entry order by id",
+    ),
+    (
+        "state_scope",
+        "select id, project_id, name, agent_id, keys, bytes, created_at, revision
+         from state_scope order by id",
     ),
     (
         "stream",

@@ -1,5 +1,6 @@
 //! How an entry of the registry is written.
 
+use comity_domain::limits::REQUEST_BYTES_MAX;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -43,6 +44,7 @@ where
         commands: &[],
         pace: Pace::Quick,
         bytes: Bytes::None,
+        body_bytes_max: REQUEST_BYTES_MAX,
         call: call_command::<C>,
         describe: || Schemas::new::<C, C::Answer>(Number::Seq),
     }
@@ -74,6 +76,7 @@ where
         commands: &[],
         pace: Pace::Quick,
         bytes: Bytes::None,
+        body_bytes_max: REQUEST_BYTES_MAX,
         call: call_query::<Q>,
         describe: || Schemas::new::<Q, Q::Answer>(Number::AsOfSeq),
     }
@@ -106,6 +109,7 @@ pub(super) const fn archivist<Request: JsonSchema, Answer: JsonSchema>(
         commands: &[],
         pace: Pace::Long,
         bytes: Bytes::None,
+        body_bytes_max: REQUEST_BYTES_MAX,
         call,
         describe: || Schemas::new::<Request, Answer>(Number::Own),
     }
@@ -115,6 +119,14 @@ impl Operation {
     /// Says where HTTP has it.
     pub(super) const fn http(self, routes: &'static [Route]) -> Self {
         Self { routes, ..self }
+    }
+
+    /// Says how large its body may be over HTTP.
+    pub(super) const fn body(self, body_bytes_max: usize) -> Self {
+        Self {
+            body_bytes_max,
+            ..self
+        }
     }
 
     /// Says where MCP has it.

@@ -1,5 +1,7 @@
 //! Every operation, on one page.
 
+use comity_domain::limits::{REQUEST_BYTES_MAX, STATE_REQUEST_BYTES_MAX};
+
 use super::call::{
     call_archive_rebuild, call_archive_retry, call_archive_status, call_archive_verify,
     call_backup, call_doctor, call_export, call_poll,
@@ -48,6 +50,7 @@ use crate::run::{
     UpdateRun, WithdrawArtifact,
 };
 use crate::sentinel::{ClaimSentinel, ResetSentinel};
+use crate::state::{ClearState, DeleteState, ListScopes, ListState, LoadState, SaveState};
 use crate::stream::{AppendEvent, ReadStream};
 use crate::token::{CreateToken, ListTokens, RevokeToken};
 use Effect::{Adds, Ends, Reads, Sets, Takes};
@@ -278,6 +281,31 @@ pub const OPERATIONS: &[Operation] = &[
         .http(&[route(Delete, "/api/sentinels/{name}", &["name"])])
         .mcp(Tool::None(Lean))
         .cli(&["sentinel reset"]),
+    command::<SaveState>(Sets)
+        .http(&[route(Put, "/api/state/{scope}/{key}", &["scope", "key"])])
+        .body(STATE_REQUEST_BYTES_MAX)
+        .mcp(Named("save_state", Profile::Work))
+        .cli(&["state set"]),
+    query::<LoadState>()
+        .http(&[route(Get, "/api/state/{scope}/{key}", &["scope", "key"])])
+        .mcp(Named("load_state", Profile::Work))
+        .cli(&["state get"]),
+    command::<DeleteState>(Ends)
+        .http(&[route(Delete, "/api/state/{scope}/{key}", &["scope", "key"])])
+        .mcp(Tool::None(Lean))
+        .cli(&["state delete"]),
+    query::<ListState>()
+        .http(&[route(Get, "/api/state/{scope}", &["scope"])])
+        .mcp(Tool::None(Lean))
+        .cli(&["state list"]),
+    command::<ClearState>(Ends)
+        .http(&[route(Delete, "/api/state/{scope}", &["scope"])])
+        .mcp(Tool::None(Lean))
+        .cli(&["state clear"]),
+    query::<ListScopes>()
+        .http(&[route(Get, "/api/state", &[])])
+        .mcp(Tool::None(Lean))
+        .cli(&["state scopes"]),
     command::<AddHook>(Adds)
         .http(&[route(Post, "/api/hooks", &[])])
         .mcp(Tool::None(Person))
@@ -530,7 +558,7 @@ pub const OPERATIONS: &[Operation] = &[
         .http(&[route(Get, "/api/events", &[])])
         .mcp(Named("events", Profile::Orchestrate))
         .cli(&["events list", "events tail"]),
-    command::<RegisterConsumer>(Sets)
+    command::<RegisterConsumer>(Takes)
         .http(&[route(Post, "/api/consumers", &[])])
         .mcp(Tool::None(Lean))
         .cli(&["events consumer add"]),
@@ -549,7 +577,7 @@ pub const OPERATIONS: &[Operation] = &[
         .http(&[route(Post, "/api/consumers/{name}/ack", &["name"])])
         .mcp(Tool::None(Lean))
         .cli(&["events consumer ack"]),
-    command::<ResetConsumer>(Sets)
+    command::<ResetConsumer>(Takes)
         .http(&[route(Post, "/api/consumers/{name}/reset", &["name"])])
         .mcp(Tool::None(Lean))
         .cli(&["events consumer reset"]),
@@ -590,6 +618,7 @@ pub const OPERATIONS: &[Operation] = &[
         commands: &["doctor"],
         pace: Pace::Long,
         bytes: Bytes::None,
+        body_bytes_max: REQUEST_BYTES_MAX,
         call: call_doctor,
         describe: || Schemas::new::<Doctor, Findings>(Number::Own),
     },
@@ -602,6 +631,7 @@ pub const OPERATIONS: &[Operation] = &[
         commands: &["backup"],
         pace: Pace::Long,
         bytes: Bytes::None,
+        body_bytes_max: REQUEST_BYTES_MAX,
         call: call_backup,
         describe: || Schemas::new::<Backup, BackupMade>(Number::Own),
     },

@@ -1,7 +1,7 @@
 //! The JSON schemas of requests and answers, derived from their types and from nothing else.
 
 use std::collections::BTreeMap;
-use std::sync::LazyLock;
+use std::sync::{LazyLock, OnceLock};
 
 use comity_domain::time::SPAN_FORMAT;
 use schemars::JsonSchema;
@@ -36,10 +36,11 @@ pub(super) enum Number {
     Own,
 }
 
-/// Schemas are derived once; requests look into them all the time.
-static SCHEMAS: LazyLock<BTreeMap<&'static str, Schemas>> = LazyLock::new(|| {
-    let describe = |operation: &Operation| (operation.name, (operation.describe)());
-    OPERATIONS.iter().map(describe).collect()
+/// Schemas are derived once, each when it is first wanted: requests look into them all the time, and
+/// a process that makes one request into one of them.
+static SCHEMAS: LazyLock<BTreeMap<&'static str, OnceLock<Schemas>>> = LazyLock::new(|| {
+    let empty = |operation: &Operation| (operation.name, OnceLock::new());
+    OPERATIONS.iter().map(empty).collect()
 });
 
 static NOTHING: LazyLock<Schemas> = LazyLock::new(|| Schemas {
@@ -51,7 +52,10 @@ static NOTHING: LazyLock<Schemas> = LazyLock::new(|| Schemas {
 
 /// Returns the schemas of an operation of the registry.
 pub(super) fn of(operation: &Operation) -> &'static Schemas {
-    SCHEMAS.get(operation.name).unwrap_or(&NOTHING)
+    match SCHEMAS.get(operation.name) {
+        Some(schemas) => schemas.get_or_init(operation.describe),
+        None => &NOTHING,
+    }
 }
 
 impl Schemas {

@@ -26,6 +26,8 @@ pub struct Operation {
     pub pace: Pace,
     /// Which side of it is bytes as they are.
     pub bytes: Bytes,
+    /// How many bytes of JSON its body may have over HTTP.
+    pub body_bytes_max: usize,
     /// Decodes the request and starts it.
     pub call: fn(&Kernel, Caller, Value) -> Call,
     pub(super) describe: fn() -> Schemas,

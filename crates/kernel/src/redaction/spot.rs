@@ -89,13 +89,21 @@ macro_rules! spots {
             /// A vector, which goes as a whole.
             #[serde(rename = "discovery_vector")]
             DiscoveryVector,
+            /// A value of state, wherever it is kept.
+            #[serde(rename = "state_entry.value")]
+            StateValue,
         }
 
         impl Spot {
+            /// Stands for a value of state that is too large for its row.
+            pub(crate) const LARGE: &str = "large";
+
             const fn ask(self) -> &'static str {
                 match self {
                     $(Self::$spot => concat!("select ", $column, " from ", $table, " where ", $row),)+
                     Self::DiscoveryVector => "select model from discovery_vector where seq = ?1",
+                    Self::StateValue => "select coalesce(value, 'large') from state_entry
+                        where id = ?1 and version = ?2 and ended is null",
                 }
             }
 
@@ -105,6 +113,9 @@ macro_rules! spots {
                         "update ", $table, " set ", $column, " = '", $blank, "' where ", $row
                     ),)+
                     Self::DiscoveryVector => "delete from discovery_vector where seq = ?1",
+                    Self::StateValue => "update state_entry
+                        set value = '\"[redacted]\"', sha256 = null
+                        where id = ?1 and version = ?2",
                 }
             }
         }

@@ -3,7 +3,7 @@
 use comity_domain::{
     AgentId, ApprovalId, ArtifactId, ConsumerId, ContactId, DiscoveryId, DispatchId, HookId,
     LeaseTime, MessageId, ProjectId, ReleaseRequestId, ReservationId, RunId, SentinelId, Seq,
-    StreamId, Timestamp, TokenId, VerdictId,
+    StateEntryId, StateScopeId, StreamId, Timestamp, TokenId, VerdictId,
 };
 
 use super::StoreError;
@@ -146,6 +146,8 @@ integer_types! {
     ReservationId, ReservationId::new, ReservationId::get;
     ReleaseRequestId, ReleaseRequestId::new, ReleaseRequestId::get;
     SentinelId, SentinelId::new, SentinelId::get;
+    StateScopeId, StateScopeId::new, StateScopeId::get;
+    StateEntryId, StateEntryId::new, StateEntryId::get;
     HookId, HookId::new, HookId::get;
     RunId, RunId::new, RunId::get;
     ArtifactId, ArtifactId::new, ArtifactId::get;

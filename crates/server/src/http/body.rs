@@ -6,7 +6,7 @@ use axum::body::{Body, Bytes};
 use axum::http::HeaderMap;
 use axum::http::header::{CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE};
 use comity_domain::json;
-use comity_domain::limits::{ATTACHMENT_BYTES_MAX, REQUEST_BYTES_MAX};
+use comity_domain::limits::ATTACHMENT_BYTES_MAX;
 use comity_kernel::Error;
 use comity_kernel::mail::attachment::Base64;
 use http_body_util::{BodyExt as _, LengthLimitError, Limited};
@@ -17,8 +17,9 @@ pub(super) async fn read(
     headers: &HeaderMap,
     body: Body,
     patience: Duration,
+    bytes_max: usize,
 ) -> Result<Map<String, Value>, Error> {
-    let bytes = bytes(headers, body, patience, REQUEST_BYTES_MAX).await?;
+    let bytes = bytes(headers, body, patience, bytes_max).await?;
     if bytes.is_empty() {
         return Ok(Map::new());
     }

@@ -89,7 +89,10 @@ async fn carry_out(
             Bytes::Request(field) => {
                 body::as_field(field, &parts.headers, sent, server.patience.body).await?
             }
-            _ => body::read(&parts.headers, sent, server.patience.body).await?,
+            _ => {
+                let bytes_max = operation.body_bytes_max;
+                body::read(&parts.headers, sent, server.patience.body, bytes_max).await?
+            }
         }
     } else {
         request::from_query(operation, query)?

@@ -31,6 +31,8 @@ impl Golden {
             "reservation",
             "release_request",
             "sentinel",
+            "state_scope",
+            "state_entry",
             "stream",
             "stream_event",
             "consumer",

@@ -182,9 +182,9 @@ fn mail_of_each(blues: &Belongings) -> Vec<(&'static str, String, Value)> {
     writes.into_iter().chain(reads).map(filled).collect()
 }
 
-/// The same of leases, locks and sentinels: about what Blue holds, and what Red does.
+/// The same of leases, locks, sentinels and state: about what Blue holds, and what Red does.
 fn leases_of_each(blues: &Belongings) -> Vec<(&'static str, String, Value)> {
-    let calls = [files_of_each(), names_of_each()].concat();
+    let calls = [files_of_each(), names_of_each(), state_of_each()].concat();
     let filled = |(name, line, body): (_, &str, _)| {
         let line = line.replace("{lease}", &blues.lease.to_string());
         let line = line.replace("{other}", &blues.others_lease.to_string());
@@ -246,6 +246,30 @@ fn names_of_each() -> Vec<(&'static str, &'static str, Value)> {
             hourly,
         ),
         ("reset_sentinel", reset, none()),
+    ]
+}
+
+/// Of state, in a scope of Blue's and one that is shared.
+fn state_of_each() -> Vec<(&'static str, &'static str, Value)> {
+    let none = || json!({});
+    let plan = "PUT /api/state/agent%2FBlue/the%2Fplan";
+    let load = "GET /api/state/agent%2FBlue/the%2Fplan?project=web";
+    let end = "DELETE /api/state/agent%2FBlue/the%2Fplan?project=web";
+    let clear = "DELETE /api/state/shared%20things?project=web";
+    let value = json!({ "project": "web", "value": null, "expected_version": 0 });
+    let other = json!({ "project": "web", "value": [1], "ttl": "1h" });
+    vec![
+        ("save_state", plan, value),
+        ("load_state", load, none()),
+        ("save_state", "PUT /api/state/shared%20things/a", other),
+        (
+            "list_state",
+            "GET /api/state/agent%2FBlue?project=web&prefix=the",
+            none(),
+        ),
+        ("list_scopes", "GET /api/state?project=web", none()),
+        ("delete_state", end, none()),
+        ("clear_state", clear, none()),
     ]
 }
 

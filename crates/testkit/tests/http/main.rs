@@ -18,6 +18,7 @@ mod rates;
 mod rights;
 mod runs;
 mod secrets;
+mod state;
 mod stop;
 mod strangers;
 mod town;

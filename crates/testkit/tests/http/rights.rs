@@ -180,9 +180,13 @@ fn claims(
         "start_dispatch" | "extend_dispatch" | "report_dispatch" | "finish_dispatch" => {
             ("id", vec![json!(reds.dispatch)], (403, "not_holder"))
         }
+        "save_state" | "load_state" | "delete_state" | "list_state" | "clear_state" => {
+            let scopes = vec![json!("agent/Red"), json!("agent/rED")];
+            ("scope", scopes, not_found)
+        }
         // No field of these says who calls, and none is taken for one that does.
         "request_contact" => ("sender", names, (422, "invalid")),
-        "list_contacts" | "request_release" => ("agent", names, (422, "invalid")),
+        "list_contacts" | "request_release" | "list_scopes" => ("agent", names, (422, "invalid")),
         // Say here how somebody would claim to be another.
         other => panic!("`{other}` is for an agent's own things"),
     }

@@ -344,7 +344,9 @@ pub(crate) fn required(operation: &Operation) -> Map<String, Value> {
     let filled = names.iter().map(|name| {
         let name = name.as_str().unwrap();
         let value = match name {
+            "key" if operation.name.ends_with("_state") => json!("plan"),
             "key" => json!("/srv/new"),
+            "value" => json!("word"),
             "role" => json!("observer"),
             "program" | "model" => json!("test"),
             "agent" => json!("Nobody"),

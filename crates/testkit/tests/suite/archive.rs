@@ -132,9 +132,11 @@ both_engines! {
         assert!(rebuilt.old.is_some_and(|old| PathBuf::from(old).exists()));
         kept.must_be_right();
         let one_by_one = Kept::around(Kit::from_log(engine, &golden_log(&kept)), 1);
-        one_by_one.kit.shell("insert into blob (sha256, bytes, added_at) select distinct sha256, cast('hello' as blob), 0 from message_attachment")
-            .or_else(|_| one_by_one.kit.shell("insert into blob (sha256, bytes, added_at) select distinct sha256, 'hello'::bytea, 0 from message_attachment"))
-            .unwrap();
+        let blobs = match engine {
+            Engine::Sqlite => "select 'insert into blob (sha256, bytes, added_at) values (x''' || hex(sha256) || ''', x''' || hex(bytes) || ''', 0);' from blob",
+            Engine::Postgres => r"select 'insert into blob (sha256, bytes, added_at) values (''\x' || encode(sha256, 'hex') || ''', ''\x' || encode(bytes, 'hex') || ''', 0);' from blob",
+        };
+        one_by_one.kit.fill(&kept.kit.shell(blobs).unwrap()).unwrap();
         one_by_one.drain();
         assert_eq!(rendered(&one_by_one), whole);
         one_by_one.must_be_right();

@@ -32,6 +32,7 @@ mod runs;
 mod schema;
 mod servers;
 mod small_disk;
+mod state;
 mod streams;
 mod team;
 mod tokens;

@@ -58,7 +58,7 @@ impl Tail {
                 Ok(Step::On(at)) => through = Some(at),
                 Ok(Step::Done) => return Ok(()),
                 // Nothing is lost by waiting for a server to come back: the log has it.
-                Err(failure) if failure.is_away && self.follows() => std::thread::sleep(REST),
+                Err(failure) if self.follows() && is_passing(&failure) => std::thread::sleep(REST),
                 Err(failure) => return Err(failure),
             }
         }
@@ -141,6 +141,11 @@ fn ended(session: &Session<'_>, run: RunId) -> Result<bool, Failure> {
     let status = session.call(GetRunStatus::NAME, &GetRunStatus { run, at: None })?;
     let state = status.get("run").map(|run| field(run, "state"));
     Ok(state.is_some_and(|state| !matches!(state.as_str(), "active" | "paused")))
+}
+
+/// Tells whether a server is away, or busy starting or stopping.
+fn is_passing(failure: &Failure) -> bool {
+    failure.is_away || failure.body.get("error") == Some(&Value::from("busy"))
 }
 
 /// Shows an event, and tells whether anybody still reads.

@@ -142,4 +142,49 @@ mod tests {
         let ended = patient.each(endless, &[], &mut |_| Ok(()));
         assert!(matches!(ended, Err(StoreError::Timeout(_))), "{ended:?}");
     }
+
+    // A1 A2: by the trace of its statements, a read begins as a reader and stays one
+    #[test]
+    fn a_read_takes_no_lock_of_a_writer() {
+        use rusqlite::trace::{TraceEvent, TraceEventCodes};
+        use std::sync::Mutex;
+
+        let traced = |conn: &mut Connection| {
+            let seen = Arc::new(Mutex::new(Vec::new()));
+            let heard = Arc::clone(&seen);
+            let note = move |event: TraceEvent<'_>| {
+                if let TraceEvent::Stmt(_, sql) = event {
+                    heard.lock().unwrap().push(sql.to_lowercase());
+                }
+            };
+            conn.trace_v2(TraceEventCodes::SQLITE_TRACE_STMT, Some(note))
+                .unwrap();
+            seen
+        };
+        let directory = tempfile::tempdir().unwrap();
+        let options = crate::Options::sqlite(directory.path().join("comity.db"));
+        drop(crate::Kernel::open(options).unwrap());
+        let file = SqliteFile {
+            path: directory.path().join("comity.db"),
+            reserve_bytes: 0,
+            vfs: None,
+        };
+        let mut reader = file.open_reader(Duration::from_mins(1)).unwrap();
+        let seen = traced(&mut reader.conn);
+        reader.begin().unwrap();
+        let sql = "select count(*) from state_entry";
+        reader.each(sql, &[], &mut |_| Ok(())).unwrap();
+        let refused = reader.conn.execute("delete from presence", []);
+        assert!(refused.is_err(), "{refused:?}");
+        reader.end();
+        let statements = seen.lock().unwrap().clone();
+        assert_eq!(statements.first().map(String::as_str), Some("begin"));
+        assert_eq!(statements.last().map(String::as_str), Some("commit"));
+        let locks = |sql: &&String| {
+            ["immediate", "exclusive", "for update"]
+                .iter()
+                .any(|word| sql.contains(word))
+        };
+        assert_eq!(statements.iter().find(locks), None);
+    }
 }

@@ -25,6 +25,7 @@ mod run;
 mod run_status;
 mod search;
 mod send;
+mod state;
 mod steer;
 mod thread;
 mod untrusted;
@@ -87,7 +88,7 @@ const fn own<T: Own>() -> OwnTool {
 }
 
 /// Every tool with a request of its own.
-const OWN: [OwnTool; 29] = [
+const OWN: [OwnTool; 31] = [
     own::<agents::ListAgents>(),
     own::<send::SendMessage>(),
     own::<inbox::Inbox>(),
@@ -100,6 +101,8 @@ const OWN: [OwnTool; 29] = [
     own::<release::ReleaseFiles>(),
     own::<lock::Lock>(),
     own::<lock::Unlock>(),
+    own::<state::SaveState>(),
+    own::<state::LoadState>(),
     own::<ask::RequestRelease>(),
     own::<ask::AnswerRelease>(),
     own::<run_status::RunStatus>(),

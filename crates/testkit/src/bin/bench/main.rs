@@ -3,7 +3,8 @@
 //! `row` says what a result is and `pairs` how two things are compared; `base` makes the database
 //! that all measurements start from and `load` calls the kernel. `hand_sqlite` and `hand_postgres`
 //! are the hand floor: the statements the kernel issued, issued again without it. The other files
-//! are the rows: `archive`, `commit`, `lease`, `postgres`, `readers`, `run`, `server`.
+//! are the rows: `archive`, `commit`, `lease`, `postgres`, `readers`, `run`, `server`,
+//! `state`.
 //!
 //! The kernel measured in process has the feature `testing`, whose failpoints cost it a look into
 //! an empty map per event; the server that is started does not.
@@ -24,6 +25,7 @@ mod readers;
 mod row;
 mod run;
 mod server;
+mod state;
 mod wire;
 
 use std::path::PathBuf;
@@ -57,7 +59,7 @@ struct Group {
     measure: fn(&Wanted) -> Vec<Row>,
 }
 
-const GROUPS: [Group; 19] = [
+const GROUPS: [Group; 21] = [
     Group {
         rows: &["commit"],
         measure: commit::concurrent,
@@ -118,6 +120,14 @@ const GROUPS: [Group; 19] = [
     Group {
         rows: &["lease_check", "lease_hostile"],
         measure: lease::checks,
+    },
+    Group {
+        rows: &["state_readers"],
+        measure: state::readers,
+    },
+    Group {
+        rows: &["state_get_cold"],
+        measure: state::get,
     },
     Group {
         rows: &["run_advance"],

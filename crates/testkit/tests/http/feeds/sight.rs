@@ -59,6 +59,41 @@ both_engines! {
     }
 }
 
+both_engines! {
+    // S20: values are for those who may load them
+    fn state_is_seen_by_those_who_may_load_it(engine) {
+        let town = Town::new(engine);
+        let since = town.end();
+        for (scope, value) in [(json!(null), "my secret"), (json!("shared"), "our secret")] {
+            let request = json!({ "scope": scope, "key": "plan", "value": value });
+            town.does(&town.blue.token, "save_state", &request).unwrap();
+        }
+        for project in ["web", "api"] {
+            let renamed = json!({ "project": project, "name": "end" });
+            town.does(&town.operator, "update_project", &renamed).unwrap();
+        }
+        let (web, api) = (since + 3, since + 4);
+        let seen = |token: &str, until: i64| {
+            let came = between(&town, token, since, until);
+            let saved = came.iter().filter(|came| came.kind == "state_saved");
+            let shown: Vec<_> = saved.map(|came| came.event["payload"]["content"]["value"].clone()).collect();
+            shown
+        };
+        let (mine, ours) = (json!("my secret"), json!("our secret"));
+        assert_eq!(seen(&town.blue.token, web), [mine.clone(), ours.clone()]);
+        assert_eq!(seen(&town.operator, api), [mine, ours.clone()]);
+        assert_eq!(seen(&town.red.token, web), [ours]);
+        assert_eq!(seen(&town.green.token, api), [json!(null); 0], "another project's");
+        for token in [&town.observer, &town.guest] {
+            let came = between(&town, token, since, web);
+            assert!(!format!("{came:?}").contains("secret"), "{came:?}");
+            let saved: Vec<_> = came.iter().filter(|came| came.kind == "state_saved").collect();
+            assert_eq!(saved.len(), 1, "what is shared, without its value");
+            assert_eq!((&saved[0].event["payload"]["key"], &saved[0].event["payload_sha256"]), (&json!("plan"), &json!(null)));
+        }
+    }
+}
+
 // S18: tokens are the operator's affair, and their hashes nobody's
 #[test]
 fn tokens_are_seen_by_operators_alone() {

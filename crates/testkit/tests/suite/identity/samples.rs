@@ -168,6 +168,19 @@ fn lease_sample(operation: &Operation, subject: &Subject) -> Value {
         "claim_sentinel" => about(json!({ "name": "new", "scope": "eu", "every": "1h" })),
         "redact" => json!({ "seq": 1, "reason": "a secret" }),
         "reset_sentinel" => about(json!({ "name": "canary watch", "scope": "eu" })),
+        "save_state" => about(json!({
+            "scope": "agent/CanaryBlue", "key": "canary plan", "value": { "k": null },
+            "expected_version": 1, "ttl": "365d",
+        })),
+        "load_state" => about(json!({ "scope": "agent/CanaryBlue", "key": "canary plan" })),
+        "delete_state" => about(json!({
+            "scope": "agent/CanaryBlue", "key": "canary plan", "expected_version": 1,
+        })),
+        "list_state" => about(json!({
+            "scope": "agent/CanaryBlue", "prefix": "canary", "limit": 5, "after": "0",
+        })),
+        "clear_state" => about(json!({ "scope": "agent/CanaryBlue" })),
+        "list_scopes" => about(json!({ "limit": 5, "after": "0" })),
         _ => work_sample(operation, subject),
     }
 }
@@ -235,6 +248,10 @@ pub(crate) fn wrong_for(operation: &Operation, field: &str) -> Vec<Value> {
         return wrong;
     }
     match (operation.name, field) {
+        ("save_state", "ttl") => ["0s", "999ms", "366d", "-1s"].map(Value::from).into(),
+        (_, "expected_version") => vec![json!("1"), json!(1.5), json!(-1), json!(1e30)],
+        (_, "value") => vec![json!("x".repeat(1_024 * 1_024)), json!([{ "a\0b": 1 }])],
+        (_, "prefix") => no_line(256),
         // A path, which the operator by right of the directory may choose freely.
         ("backup" | "export", "to") => vec![json!(1), json!(true), json!([]), json!("a\0b")],
         // `operator` has a box, though it is no agent.

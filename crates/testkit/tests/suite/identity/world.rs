@@ -80,6 +80,7 @@ impl World {
             "{revision} at {seq}"
         );
         write_and_read(&kit, &blue);
+        keep(&kit, &blue);
         kit.clock.advance_us(16 * 60 * 1_000_000);
         for (name, request) in [
             ("retire_agent", json!({ "agent": 2 })),
@@ -203,6 +204,14 @@ fn hold_and_ask(kit: &Kit, blue: &Actor, red: &Actor) -> i64 {
     called(kit, blue, "claim_sentinel", watch);
     comity_testkit::hooks::plant_dead_letter(kit);
     fence
+}
+
+/// Has Blue keep something for itself, and something for everybody.
+fn keep(kit: &Kit, blue: &Actor) {
+    for scope in [json!(null), json!("canary shared")] {
+        let state = json!({ "scope": scope, "key": "canary plan", "value": "canary" });
+        called(kit, blue, "save_state", state);
+    }
 }
 
 /// Has Blue claim one dispatch, leave one, and fail at one; returns the fence of the first.

@@ -146,6 +146,7 @@ const TAKES_WORDS: &[&str] = &[
     "discovery_dismissed",
     "feedback_given",
     "hook_added",
+    "state_saved",
 ];
 
 #[test]

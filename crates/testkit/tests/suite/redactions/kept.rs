@@ -45,6 +45,7 @@ pub(super) fn secrets(kit: &Kit) {
     runs(kit, &ann);
     dispatches(kit, &bob);
     others(kit, &ann);
+    state(kit, &ann);
     call(
         operator,
         "retire_agent",
@@ -196,6 +197,28 @@ fn dispatches(kit: &Kit, bob: &Actor) {
         operator,
         "cancel_dispatch",
         json!({ "id": again["dispatch"]["id"], "expected_revision": 1, "reason": SECRET }),
+    );
+}
+
+/// State, small and large, and large that was replaced.
+fn state(kit: &Kit, ann: &Actor) {
+    let call = |who: &Actor, name: &str, request: Value| call(kit, who, name, &request);
+    let large = json!({ "notes": format!("{SECRET} ").repeat(1_000) });
+    for (key, value) in [
+        ("small", json!(SECRET)),
+        ("large", large.clone()),
+        ("old", large),
+    ] {
+        call(
+            ann,
+            "save_state",
+            json!({ "scope": "shared", "key": key, "value": value }),
+        );
+    }
+    call(
+        ann,
+        "save_state",
+        json!({ "scope": "shared", "key": "old", "value": 1 }),
     );
 }
 

@@ -1,0 +1,187 @@
+//! State: from event to rows.
+
+use comity_domain::{ProjectId, StateEntryId, StateScopeId};
+
+use super::event::{Content, StateCleared, StateDeleted, StateExpired, StateSaved};
+use crate::log::{Apply, Place, Subject, SubjectKind, Tables};
+use crate::params;
+use crate::redaction::{Key, MARK, Redacted, Spot};
+use crate::store::{Rows, StoreError};
+
+macro_rules! of_scope {
+    () => {
+        fn subject(&self) -> Subject {
+            Subject {
+                kind: SubjectKind::StateScope,
+                id: self.id.get(),
+            }
+        }
+
+        fn project(&self) -> Option<ProjectId> {
+            Some(self.project)
+        }
+    };
+}
+
+impl Apply for StateSaved {
+    of_scope!();
+
+    fn largest_id(&self) -> i64 {
+        self.id.get().max(self.entry.get())
+    }
+
+    fn apply(&self, place: Place, tables: &mut Tables<'_>) -> Result<(), StoreError> {
+        tables.write(
+            "insert into state_scope (id, project_id, name, agent_id, keys, bytes, created_at,
+                revision)
+             values (?1, ?2, ?3, ?4, 1, ?5, ?6, 1)
+             on conflict (id) do update set
+                keys = state_scope.keys + 1 - (
+                    select count(*) from state_entry where id = ?7 and ended is null),
+                bytes = state_scope.bytes + excluded.bytes - coalesce((
+                    select bytes from state_entry where id = ?7), 0),
+                revision = state_scope.revision + 1",
+            params![
+                self.id,
+                self.project,
+                &self.scope,
+                self.owner,
+                self.bytes,
+                place.at,
+                self.entry,
+            ],
+            Rows::Exactly(1),
+        )?;
+        self.keep(place, tables)
+    }
+
+    fn redacted(&self) -> Option<Redacted> {
+        let remnant = Self {
+            content: Content::Value(MARK.into()),
+            ..self.clone()
+        };
+        let was = match &self.content {
+            Content::Value(value) => value.to_string(),
+            Content::Sha256(_) => Spot::LARGE.to_owned(),
+        };
+        let key = Key::Numbers(self.entry.get(), self.version);
+        Some(Redacted::to(remnant).from(Spot::StateValue, key, &was))
+    }
+}
+
+impl StateSaved {
+    fn keep(&self, place: Place, tables: &mut Tables<'_>) -> Result<(), StoreError> {
+        let (value, sha256) = match &self.content {
+            Content::Value(value) => (Some(value.to_string()), None),
+            Content::Sha256(sha256) => (None, Some(sha256.bytes())),
+        };
+        if self.version == 1 {
+            return tables.write(
+                "insert into state_entry (id, scope_id, key, version, value, sha256, bytes,
+                    agent_id, created_at, saved_at, saved_lease_us, expires_lease_us)
+                 values (?1, ?2, ?3, 1, ?4, ?5, ?6, ?7, ?8, ?8, ?9, ?10)",
+                params![
+                    self.entry,
+                    self.id,
+                    &self.key,
+                    value.as_ref(),
+                    sha256,
+                    self.bytes,
+                    self.by,
+                    place.at,
+                    self.saved,
+                    self.expires,
+                ],
+                Rows::Exactly(1),
+            );
+        }
+        tables.write(
+            "update state_entry set version = ?2, value = ?3, sha256 = ?4, bytes = ?5,
+                agent_id = ?6, saved_at = ?7, saved_lease_us = ?8, expires_lease_us = ?9,
+                ended = null
+             where id = ?1 and version = cast(?2 as bigint) - 1",
+            params![
+                self.entry,
+                self.version,
+                value.as_ref(),
+                sha256,
+                self.bytes,
+                self.by,
+                place.at,
+                self.saved,
+                self.expires,
+            ],
+            Rows::Exactly(1),
+        )
+    }
+}
+
+impl Apply for StateDeleted {
+    of_scope!();
+
+    fn apply(&self, _place: Place, tables: &mut Tables<'_>) -> Result<(), StoreError> {
+        end(tables, self.id, self.ended.entry, "deleted")
+    }
+
+    fn redacted(&self) -> Option<Redacted> {
+        None
+    }
+}
+
+impl Apply for StateExpired {
+    of_scope!();
+
+    fn apply(&self, _place: Place, tables: &mut Tables<'_>) -> Result<(), StoreError> {
+        end(tables, self.id, self.ended.entry, "expired")
+    }
+
+    fn redacted(&self) -> Option<Redacted> {
+        None
+    }
+}
+
+impl Apply for StateCleared {
+    of_scope!();
+
+    fn apply(&self, _place: Place, tables: &mut Tables<'_>) -> Result<(), StoreError> {
+        let ended = u64::try_from(self.keys.len()).unwrap_or(u64::MAX);
+        tables.write(
+            "update state_entry set ended = 'cleared', value = null, sha256 = null, bytes = 0,
+                expires_lease_us = null
+             where scope_id = ?1 and ended is null",
+            params![self.id],
+            Rows::Exactly(ended),
+        )?;
+        tables.write(
+            "update state_scope set keys = 0, bytes = 0, revision = revision + 1 where id = ?1",
+            params![self.id],
+            Rows::Exactly(1),
+        )
+    }
+
+    fn redacted(&self) -> Option<Redacted> {
+        None
+    }
+}
+
+fn end(
+    tables: &mut Tables<'_>,
+    scope: StateScopeId,
+    entry: StateEntryId,
+    how: &str,
+) -> Result<(), StoreError> {
+    tables.write(
+        "update state_scope set keys = keys - 1, revision = revision + 1,
+            bytes = bytes - (select bytes from state_entry where id = ?2)
+         where id = ?1",
+        params![scope, entry],
+        Rows::Exactly(1),
+    )?;
+    tables.write(
+        "update state_entry set ended = ?2, value = null, sha256 = null, bytes = 0,
+            expires_lease_us = null
+         where id = ?1 and ended is null",
+        params![entry, how],
+        Rows::Exactly(1),
+    )
+}

@@ -1,0 +1,47 @@
+//! What the database itself refuses, whoever writes to it.
+
+use comity_testkit::{Engine, both_engines};
+use serde_json::json;
+
+use super::save;
+use crate::team::Team;
+
+both_engines! {
+    // E4 G3
+    fn a_version_cannot_be_changed_behind_the_log(engine) {
+        let mut team = Team::new(engine);
+        save(&team, &team.blue, Some("s"), "k", &json!(1));
+        save(&team, &team.blue, Some("s"), "k", &json!(2));
+        save(&team, &team.blue, Some("s"), "gone", &json!(1));
+        team.call(&team.blue, "delete_state", &json!({ "scope": "s", "key": "gone" })).unwrap();
+        let replace = match engine {
+            Engine::Sqlite => "insert or replace into state_entry (id, scope_id, key, version, value, bytes, created_at, saved_at, saved_lease_us) values (1, 1, 'k', 1, '1', 1, 0, 0, 0)",
+            Engine::Postgres => "truncate state_entry",
+        };
+        for refused in [
+            "delete from state_entry where id = 1",
+            "delete from state_scope where id = 1",
+            "update state_entry set value = '9' where id = 1",
+            "update state_entry set version = 1 where id = 1",
+            "update state_entry set version = 4 where id = 1",
+            "update state_entry set version = 3, key = 'other' where id = 1",
+            "update state_entry set version = 3, value = null where id = 1",
+            "update state_entry set version = 3, ended = 'deleted' where id = 1",
+            "update state_entry set ended = 'lost', value = null, bytes = 0 where id = 1",
+            "update state_entry set ended = 'expired' where id = 2",
+            "update state_entry set ended = null, value = '1', bytes = 1 where id = 2",
+            "insert into state_entry (id, scope_id, key, version, value, bytes, created_at, saved_at, saved_lease_us) values (9, 1, 'x', 2, '1', 1, 0, 0, 0)",
+            "insert into state_entry (id, scope_id, key, version, value, bytes, created_at, saved_at, saved_lease_us) values (9, 1, 'k', 1, '1', 1, 0, 0, 0)",
+            "update state_scope set revision = revision + 1, keys = -1",
+            "update state_scope set name = 'other', revision = revision + 1",
+            "update state_scope set keys = 0",
+            replace,
+        ] {
+            assert!(team.kit.shell(refused).is_err(), "{refused}");
+        }
+        // What a command would do is not refused; `doctor` sees that no event says so.
+        team.kit.shell("update state_entry set version = 3, value = '9' where id = 1").unwrap();
+        assert!(!team.kit.doctor().ok);
+        team.kit.expect_damage();
+    }
+}
