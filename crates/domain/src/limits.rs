@@ -134,6 +134,10 @@ pub const STATEMENT_CACHE_MAX: usize = 512;
 pub const DISK_RESERVE_BYTES: u64 = 64 * 1_024 * 1_024;
 /// Bytes of write-ahead log at which the writer checkpoints even under load.
 pub const WAL_BYTES_MAX: u64 = 64 * 1_024 * 1_024;
+
+/// A SQLite database up to this size is written anew after a redaction, so that the unused parts of its
+/// pages keep nothing: about a second.
+pub const SHRED_BYTES_MAX: u64 = 256 << 20;
 /// Links of the hash chain checked at every start.
 pub const CHAIN_LINKS_AT_START: i64 = 1_000;
 /// Events read from the log at a time by whoever folds or checks it.

@@ -191,3 +191,24 @@ fn servers_come_and_go_beside_a_tail() {
     child.kill().unwrap();
     child.wait().unwrap();
 }
+
+// I8
+#[test]
+fn what_somebody_said_is_taken_out() {
+    through_every_door(|post| {
+        let said = r#"events append leaks custom.said {"key":"hush4711"} --as Blue"#;
+        let seq = post.ask(said).unwrap()["seq"].as_i64().unwrap();
+        let redact = format!("events redact {seq} --reason leak --operator");
+        let told = shown(post, &redact);
+        assert!(
+            told.starts_with(&format!("event {seq} (custom.said) is redacted")),
+            "{told}"
+        );
+        let read = shown(post, "events stream leaks --as Gold");
+        assert!(!read.contains("hush4711"), "{read}");
+        assert_eq!(post.ask(&redact).unwrap()["redaction"]["seq"], seq);
+        let beyond = post.ask("events redact 999999 --reason leak --operator");
+        let (exit, refused) = beyond.unwrap_err();
+        assert_eq!((exit, &refused["error"]), (1, &json!("not_found")));
+    });
+}

@@ -12,6 +12,7 @@ use super::table::{self, Redaction};
 use crate::actor::Party;
 use crate::command::{Command, Stop};
 use crate::error::{Error, Impossible};
+use crate::event::pruned;
 use crate::log::table::at;
 use crate::log::{Event, Recorded, Subject};
 use crate::params;
@@ -48,6 +49,8 @@ impl Command for RedactEvent {
         if let Some(redaction) = table::by_event(tx, self.seq)? {
             return Ok(RedactedEvent { redaction });
         }
+        // What only the archive has is out of reach, until it is restored.
+        pruned::must_be_left(tx, self.seq)?;
         let recorded = at(tx, self.seq)?.ok_or_else(|| Error::not_found("event", &self.seq))?;
         let (event, redacted) = parted(&recorded)?;
         let remnant = redacted.remnant.payload()?;

@@ -72,14 +72,11 @@ fn one_of_each(town: &Town) -> Vec<(&'static str, String, Value)> {
         ),
     ]
     .map(|(name, request, body)| (name, line(request), body));
+    let reason = json!({ "reason": "a leak" });
     let end = [
         ("rotate_token", "POST /api/agents/{id}/token", json!({})),
         ("retire_agent", "DELETE /api/agents/{id}", json!({})),
-        (
-            "redact",
-            "POST /api/events/1/redact",
-            json!({ "reason": "a leak" }),
-        ),
+        ("redact", "POST /api/events/1/redact", reason),
         ("doctor", "POST /api/doctor", json!({})),
         ("backup", "POST /api/backup", json!({})),
         ("export", "POST /api/export", json!({ "project": "web" })),

@@ -131,6 +131,11 @@ impl SqliteFile {
         }
     }
 
+    pub(super) fn bytes(&self) -> u64 {
+        // By name, for the same reason.
+        std::fs::metadata(&self.path).map_or(0, |file| file.len())
+    }
+
     pub(super) fn wal_bytes(&self) -> u64 {
         let mut wal = self.path.clone().into_os_string();
         wal.push("-wal");
@@ -250,10 +255,11 @@ mod tests {
     #[test]
     fn a_setting_that_does_not_hold_is_fatal() {
         let (_directory, file) = scratch();
-        let conn = file.open_writer().unwrap().conn;
+        let writer = file.open_writer().unwrap();
+        let conn = &writer.conn;
         // Inside a transaction foreign keys cannot be switched: the setting silently fails.
         conn.execute_batch("pragma foreign_keys = off; begin")
             .unwrap();
-        assert!(matches!(set_up(&conn), Err(StoreError::Other(_))));
+        assert!(matches!(set_up(conn), Err(StoreError::Other(_))));
     }
 }

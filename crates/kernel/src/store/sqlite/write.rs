@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use comity_domain::Seq;
-use comity_domain::limits::WAL_BYTES_MAX;
+use comity_domain::limits::{SHRED_BYTES_MAX, WAL_BYTES_MAX};
 use rusqlite::Connection;
 
 use super::statement::{bind, each, read_head};
@@ -30,6 +30,8 @@ pub(super) enum Shred {
     No,
     /// The running transaction overwrites it with zeros.
     Now,
+    /// It may be in unused parts of pages and is in the write-ahead log still.
+    InPages,
     /// It is in the write-ahead log still.
     InLog,
 }
@@ -65,9 +67,28 @@ impl SqliteWriter {
         }
     }
 
+    /// Writes a small database anew, for rows that were moved left themselves behind in the unused
+    /// parts of pages, and empties the write-ahead log.
+    fn finish_shredding(&mut self) -> Result<(), StoreError> {
+        let bytes = self.file.as_ref().map_or(0, SqliteFile::bytes);
+        if self.shred == Shred::InPages {
+            if bytes <= SHRED_BYTES_MAX {
+                self.conn.execute_batch("vacuum").map_err(classify)?;
+            } else {
+                tracing::warn!(
+                    bytes,
+                    "unused parts of the file may keep what was redacted until VACUUM"
+                );
+            }
+            self.shred = Shred::InLog;
+        }
+        self.truncate()
+    }
+
     /// Empties the write-ahead log, unless somebody still reads it.
     fn truncate(&mut self) -> Result<(), StoreError> {
-        if checkpoint(&self.conn, "pragma wal_checkpoint(truncate)")? {
+        let merged = checkpoint(&self.conn, "pragma wal_checkpoint(truncate)")?;
+        if merged && self.shred == Shred::InLog {
             self.shred = Shred::No;
         }
         Ok(())
@@ -76,6 +97,17 @@ impl SqliteWriter {
     fn run(&self, sql: &'static str) -> Result<(), StoreError> {
         let mut statement = self.conn.prepare_cached(sql).map_err(classify)?;
         statement.execute([]).map(drop).map_err(classify)
+    }
+}
+
+/// Whoever stops right after a redaction must not leave it in the files.
+impl Drop for SqliteWriter {
+    fn drop(&mut self) {
+        if matches!(self.shred, Shred::InPages | Shred::InLog)
+            && let Err(error) = self.finish_shredding()
+        {
+            tracing::warn!(error = %error, "the files may keep what was redacted");
+        }
     }
 }
 
@@ -151,7 +183,7 @@ impl WriteEngine for SqliteWriter {
     fn commit(&mut self, _head: Seq) -> Result<(), CommitError> {
         let Err(error) = self.run("commit") else {
             self.unmerged = true;
-            self.end_shredding(Shred::InLog);
+            self.end_shredding(Shred::InPages);
             return Ok(());
         };
         self.rollback();
@@ -173,15 +205,15 @@ impl WriteEngine for SqliteWriter {
 
     fn after_commit(&mut self) -> Result<(), StoreError> {
         let wal_bytes = self.file.as_ref().map_or(0, SqliteFile::wal_bytes);
-        if wal_bytes < WAL_BYTES_MAX && self.shred != Shred::InLog {
+        if wal_bytes < WAL_BYTES_MAX {
             return Ok(());
         }
         self.truncate()
     }
 
     fn idle(&mut self) -> Result<(), StoreError> {
-        if self.shred == Shred::InLog {
-            return self.truncate();
+        if matches!(self.shred, Shred::InPages | Shred::InLog) {
+            return self.finish_shredding();
         }
         if std::mem::take(&mut self.unmerged) && self.file.is_some() {
             return checkpoint(&self.conn, "pragma wal_checkpoint(passive)").map(drop);

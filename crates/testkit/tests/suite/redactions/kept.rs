@@ -6,12 +6,14 @@ use serde_json::{Value, json};
 
 use super::SECRET;
 
+fn call(kit: &Kit, who: &Actor, name: &str, request: &Value) -> Value {
+    let answer = kit.call(who.clone(), name, request);
+    answer.unwrap_or_else(|error| panic!("{name} {request}: {error}"))
+}
+
 /// Puts the secret into every field that takes words.
 pub(super) fn secrets(kit: &Kit) {
-    let call = |who: &Actor, name: &str, request: Value| {
-        let answer = kit.call(who.clone(), name, &request);
-        answer.unwrap_or_else(|error| panic!("{name} {request}: {error}"))
-    };
+    let call = |who: &Actor, name: &str, request: Value| call(kit, who, name, &request);
     let operator = &Actor::OPERATOR;
     call(
         operator,
@@ -43,6 +45,7 @@ pub(super) fn secrets(kit: &Kit) {
     runs(kit, &ann);
     dispatches(kit, &bob);
     others(kit, &ann);
+    state(kit, &ann);
     call(
         operator,
         "retire_agent",
@@ -51,10 +54,7 @@ pub(super) fn secrets(kit: &Kit) {
 }
 
 fn mail(kit: &Kit, ann: &Actor, bob: &Actor) {
-    let call = |who: &Actor, name: &str, request: Value| {
-        let answer = kit.call(who.clone(), name, &request);
-        answer.unwrap_or_else(|error| panic!("{name} {request}: {error}"))
-    };
+    let call = |who: &Actor, name: &str, request: Value| call(kit, who, name, &request);
     // The bytes are the secret: `hush4711` in base64.
     let file = call(ann, "put_attachment", json!({ "content": "aHVzaDQ3MTE=" }));
     let sent = call(
@@ -86,10 +86,7 @@ fn mail(kit: &Kit, ann: &Actor, bob: &Actor) {
 }
 
 fn leases(kit: &Kit, ann: &Actor, bob: &Actor) {
-    let call = |who: &Actor, name: &str, request: Value| {
-        let answer = kit.call(who.clone(), name, &request);
-        answer.unwrap_or_else(|error| panic!("{name} {request}: {error}"))
-    };
+    let call = |who: &Actor, name: &str, request: Value| call(kit, who, name, &request);
     let held = call(
         ann,
         "reserve_files",
@@ -114,10 +111,7 @@ fn leases(kit: &Kit, ann: &Actor, bob: &Actor) {
 }
 
 fn runs(kit: &Kit, ann: &Actor) {
-    let call = |who: &Actor, name: &str, request: Value| {
-        let answer = kit.call(who.clone(), name, &request);
-        answer.unwrap_or_else(|error| panic!("{name} {request}: {error}"))
-    };
+    let call = |who: &Actor, name: &str, request: Value| call(kit, who, name, &request);
     let operator = &Actor::OPERATOR;
     let make = |goal: &str| {
         let run = json!({
@@ -127,67 +121,41 @@ fn runs(kit: &Kit, ann: &Actor) {
         });
         call(operator, "create_run", run)["run"]["id"].clone()
     };
-    let id = make(SECRET);
-    call(
-        operator,
-        "update_run",
-        json!({ "run": id, "goal": format!("do {SECRET}"), "expected_revision": 1 }),
-    );
-    let artifact = call(
-        ann,
-        "add_artifact",
-        json!({ "run": id, "phase": "plan", "kind": "plan", "path": SECRET, "url": format!("https://x.test/{SECRET}") }),
-    );
-    call(
-        ann,
-        "withdraw_artifact",
-        json!({ "id": artifact["artifact"]["id"], "reason": SECRET }),
-    );
-    call(
-        ann,
-        "record_verdict",
-        json!({ "run": id, "phase": "plan", "verdict": "pass", "summary": SECRET }),
-    );
-    call(
-        operator,
-        "approve",
-        json!({ "run": id, "phase": "plan", "note": SECRET }),
-    );
-    call(
-        operator,
-        "advance_run",
-        json!({ "run": id, "note": SECRET }),
-    );
-    call(
-        operator,
-        "override_gate",
-        json!({ "run": id, "reason": SECRET }),
-    );
-    call(
-        operator,
-        "roll_back_run",
-        json!({ "run": id, "to_phase": "plan", "reason": SECRET }),
-    );
-    call(
-        operator,
-        "skip_phase",
-        json!({ "run": id, "phase": "build", "reason": SECRET }),
-    );
-    call(
-        operator,
-        "pause_run",
-        json!({ "run": id, "reason": SECRET }),
-    );
-    call(
-        operator,
-        "resume_run",
-        json!({ "run": id, "reason": SECRET }),
-    );
-    call(
-        operator,
-        "cancel_run",
-        json!({ "run": id, "reason": SECRET }),
-    );
+    let (id, url) = (make(SECRET), format!("https://x.test/{SECRET}"));
+    let artifact =
+        json!({ "run": id, "phase": "plan", "kind": "plan", "path": SECRET, "url": url });
+    let artifact = call(ann, "add_artifact", artifact);
+    let withdraw = json!({ "run": id, "artifact": artifact["artifact"]["id"], "reason": SECRET });
+    call(ann, "withdraw_artifact", withdraw);
+    let why = || json!({ "reason": SECRET });
+    for (name, more) in [
+        (
+            "update_run",
+            json!({ "goal": format!("do {SECRET}"), "expected_revision": 3 }),
+        ),
+        (
+            "record_verdict",
+            json!({ "phase": "plan", "verdict": "pass", "summary": SECRET }),
+        ),
+        ("approve", json!({ "phase": "plan", "note": SECRET })),
+        ("advance_run", json!({ "note": SECRET })),
+        ("override_gate", why()),
+        (
+            "roll_back_run",
+            json!({ "to_phase": "plan", "reason": SECRET }),
+        ),
+        ("skip_phase", json!({ "phase": "build", "reason": SECRET })),
+        ("pause_run", why()),
+        ("resume_run", why()),
+        ("cancel_run", why()),
+    ] {
+        let mut request = json!({ "run": id });
+        request
+            .as_object_mut()
+            .unwrap()
+            .extend(more.as_object().unwrap().clone());
+        call(operator, name, request);
+    }
     call(
         operator,
         "fail_run",
@@ -196,10 +164,7 @@ fn runs(kit: &Kit, ann: &Actor) {
 }
 
 fn dispatches(kit: &Kit, bob: &Actor) {
-    let call = |who: &Actor, name: &str, request: Value| {
-        let answer = kit.call(who.clone(), name, &request);
-        answer.unwrap_or_else(|error| panic!("{name} {request}: {error}"))
-    };
+    let call = |who: &Actor, name: &str, request: Value| call(kit, who, name, &request);
     let operator = &Actor::OPERATOR;
     let make = || {
         let made = json!({ "project": "web", "agent_kind": "builder", "prompt": SECRET });
@@ -231,16 +196,13 @@ fn dispatches(kit: &Kit, bob: &Actor) {
     call(
         operator,
         "cancel_dispatch",
-        json!({ "id": again["dispatch"]["id"], "reason": SECRET }),
+        json!({ "id": again["dispatch"]["id"], "expected_revision": 1, "reason": SECRET }),
     );
 }
 
-/// Discoveries, with vectors and without, hooks and streams.
-fn others(kit: &Kit, ann: &Actor) {
-    let call = |who: &Actor, name: &str, request: Value| {
-        let answer = kit.call(who.clone(), name, &request);
-        answer.unwrap_or_else(|error| panic!("{name} {request}: {error}"))
-    };
+/// State, small and large, and large that was replaced.
+fn state(kit: &Kit, ann: &Actor) {
+    let call = |who: &Actor, name: &str, request: Value| call(kit, who, name, &request);
     let large = json!({ "notes": format!("{SECRET} ").repeat(1_000) });
     for (key, value) in [
         ("small", json!(SECRET)),
@@ -258,6 +220,11 @@ fn others(kit: &Kit, ann: &Actor) {
         "save_state",
         json!({ "scope": "shared", "key": "old", "value": 1 }),
     );
+}
+
+/// Discoveries, with vectors and without, hooks and streams.
+fn others(kit: &Kit, ann: &Actor) {
+    let call = |who: &Actor, name: &str, request: Value| call(kit, who, name, &request);
     let operator = &Actor::OPERATOR;
     let submit = |number: i64| {
         let found = json!({
