@@ -15,10 +15,10 @@ mod consumer_kill;
 mod dispatches;
 #[path = "suite/doors.rs"]
 mod doors;
-#[path = "suite/events.rs"]
-mod events;
 #[path = "suite/event_hooks.rs"]
 mod event_hooks;
+#[path = "suite/events.rs"]
+mod events;
 #[path = "suite/guard.rs"]
 mod guard;
 #[path = "suite/guard_held.rs"]
