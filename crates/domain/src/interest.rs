@@ -213,10 +213,11 @@ mod tests {
             let looked = Looked { title: &title, summary: &source, source: &source, topic };
             let explained = explain(&weights, &weights, &looked);
             let sum = explained.addends.iter().fold(0.0, |sum, one| sum + one.contribution);
-            prop_assert!(sum == explained.sum);
-            prop_assert!(explained.score.get() == sum.clamp(0.0, 1.0));
+            let same = |one: f64, other: f64| one.total_cmp(&other).is_eq();
+            prop_assert!(same(sum + 0.0, explained.sum + 0.0));
+            prop_assert!(same(explained.score.get() + 0.0, sum.clamp(0.0, 1.0) + 0.0));
             for one in &explained.addends {
-                prop_assert!(one.contribution == one.weight * one.value);
+                prop_assert!(same(one.contribution, one.weight * one.value));
             }
         }
     }

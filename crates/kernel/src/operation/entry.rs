@@ -30,28 +30,6 @@ pub(super) const fn route(
     }
 }
 
-/// Puts two lists of operations together.
-#[expect(
-    clippy::indexing_slicing,
-    reason = "it is run by the compiler, which refuses what is out of bounds"
-)]
-pub(super) const fn joined<const N: usize>(
-    first: &[Operation],
-    second: &[Operation],
-) -> [Operation; N] {
-    let mut all = [first[0]; N];
-    let mut at = 0;
-    while at < N {
-        all[at] = if at < first.len() {
-            first[at]
-        } else {
-            second[at - first.len()]
-        };
-        at += 1;
-    }
-    all
-}
-
 /// Enters a command.
 pub(super) const fn command<C>(effect: Effect) -> Operation
 where

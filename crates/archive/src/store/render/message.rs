@@ -55,8 +55,8 @@ pub(super) fn files(
     let path = place::message(project, sent.id, recorded.at, &sent.subject);
     let content = text(letter.render());
     // What a redacted message carried is gone with its words.
-    let carries = !recorded.is_redacted();
-    let blobs = sent.attachments.iter().filter(|_| carries);
+    let has_files = !recorded.is_redacted();
+    let blobs = sent.attachments.iter().filter(|_| has_files);
     let blobs = blobs.map(|one| (place::attachment(&one.sha256), Content::Blob(one.sha256)));
     [(path, content)].into_iter().chain(blobs).collect()
 }
