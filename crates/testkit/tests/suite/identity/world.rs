@@ -14,7 +14,7 @@ pub(crate) const CONTENT: &str = "aGVsbG8=";
 /// The fence of Blue's lease.
 pub(crate) const FENCE: i64 = 16;
 /// The fence of Blue's claim.
-pub(crate) const CLAIM: i64 = 24;
+pub(crate) const CLAIM: i64 = 25;
 /// The revision of run 1, and a place in the log at which it was there.
 pub(crate) const RUN_REVISION: i64 = 5;
 pub(crate) const STANDING_SEQ: i64 = 36;
