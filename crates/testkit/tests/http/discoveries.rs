@@ -15,21 +15,6 @@ pub(crate) fn discoveries_of_each(blues: &Belongings) -> Vec<(&'static str, Stri
             json!({ "project": "web", "source": feed, "source_id": "n", "title": "t" }),
         ),
         (
-            "list_discoveries",
-            "GET /api/discoveries?project=web&order=score",
-            none.clone(),
-        ),
-        (
-            "search_discoveries",
-            "GET /api/discoveries/search?project=web&text=t&min_score=0.0",
-            none.clone(),
-        ),
-        (
-            "get_discovery",
-            "GET /api/discoveries/{found}",
-            none.clone(),
-        ),
-        (
             "interest_profile",
             "GET /api/interest-profile?project=web",
             none.clone(),
@@ -83,5 +68,23 @@ pub(crate) fn discoveries_of_each(blues: &Belongings) -> Vec<(&'static str, Stri
             body,
         )
     };
-    calls.map(filled).into()
+    reads().into_iter().chain(calls).map(filled).collect()
+}
+
+/// What only looks.
+fn reads() -> [(&'static str, &'static str, Value); 3] {
+    let none = json!({});
+    [
+        (
+            "list_discoveries",
+            "GET /api/discoveries?project=web&order=score",
+            none.clone(),
+        ),
+        (
+            "search_discoveries",
+            "GET /api/discoveries/search?project=web&text=t&min_score=0.0",
+            none.clone(),
+        ),
+        ("get_discovery", "GET /api/discoveries/{found}", none),
+    ]
 }
