@@ -85,14 +85,11 @@ async fn carry_out(
     };
     let mut object = if route.method.has_body() {
         request::must_have_no_query(operation, query)?;
-        match operation.bytes {
-            Bytes::Request(field) => {
-                body::as_field(field, &parts.headers, sent, server.patience.body).await?
-            }
-            _ => {
-                let bytes_max = operation.body_bytes_max;
-                body::read(&parts.headers, sent, server.patience.body, bytes_max).await?
-            }
+        if let Bytes::Request(field) = operation.bytes {
+            body::as_field(field, &parts.headers, sent, server.patience.body).await?
+        } else {
+            let bytes_max = operation.body_bytes_max;
+            body::read(&parts.headers, sent, server.patience.body, bytes_max).await?
         }
     } else {
         request::from_query(operation, query)?

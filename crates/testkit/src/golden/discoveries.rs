@@ -76,6 +76,11 @@ pub(super) fn discoveries(kit: &Kit, red: &Actor) {
     ] {
         call(kit, who, name, request);
     }
+    embed_late(kit);
+}
+
+/// Has a vector come after its discovery.
+fn embed_late(kit: &Kit) {
     let late = KeepVector {
         id: DiscoveryId::new(6),
         model: ModelId::parse("late-1").expect("a name"),

@@ -30,7 +30,7 @@ pub(crate) struct Score {
         required_unless_present = "from_profile",
         conflicts_with = "from_profile"
     )]
-    score: Option<domain::Score>,
+    worth: Option<domain::Score>,
     /// Let the project's interest profile say what it is worth, and why.
     #[arg(long)]
     from_profile: bool,
@@ -82,7 +82,7 @@ pub(crate) struct Feedback {
 impl Score {
     pub(super) fn run(&self, context: &Context<'_>) -> Result<Shown, Failure> {
         let (session, id) = (context.session()?, self.named.id);
-        let Some(score) = self.score else {
+        let Some(score) = self.worth else {
             let request = ScoreFromProfile { id };
             let answer = session.call(ScoreFromProfile::NAME, &request)?;
             let text = discoveries::explained(&answer);
