@@ -4,6 +4,8 @@ mod everything;
 mod kept;
 mod traces;
 
+use std::fmt::Write as _;
+
 use comity_domain::Seq;
 use comity_kernel::archive::ArchiveBatch;
 use comity_kernel::log::Recorded;
@@ -69,7 +71,15 @@ impl Query for AllText {
         let projected = PROJECTED.iter().map(|(_, sql)| *sql);
         for sql in projected.chain(off_log) {
             snapshot.each(sql, &[], &mut |row| {
-                text.push_str(&format!("{:?}\n", row.rest()));
+                for value in row.rest() {
+                    match value {
+                        comity_kernel::store::Value::Blob(bytes) => {
+                            text.push_str(&String::from_utf8_lossy(&bytes))
+                        }
+                        other => _ = write!(text, "{other:?}"),
+                    }
+                }
+                text.push('\n');
                 Ok(())
             })?;
         }

@@ -10,10 +10,10 @@ const BOSS: Actor = Actor::OPERATOR;
 
 impl Team {
     /// Appends to Blue's project's stream `deploys`.
-    fn append(&self, who: &Actor, expected: Value) -> Result<Value, Error> {
+    fn append(&self, who: &Actor, expected: impl Into<Value>) -> Result<Value, Error> {
         let request = json!({
             "stream": "deploys", "kind": "custom.done", "payload": { "by": who.to_string() },
-            "expected_version": expected,
+            "expected_version": expected.into(),
         });
         self.call(who, "append_event", &request)
     }
@@ -42,17 +42,17 @@ both_engines! {
             assert_eq!(error["error"], "version_conflict");
             (error["expected"].clone(), error["present"].clone())
         };
-        assert_eq!(conflict(team.append(blue, json!(1))), (json!(1), json!(0)));
-        let first = team.append(blue, json!("none")).unwrap();
+        assert_eq!(conflict(team.append(blue, 1)), (json!(1), json!(0)));
+        let first = team.append(blue, "none").unwrap();
         assert_eq!((&first["version"], &first["stream"]["version"], &first["stream"]["name"]), (&json!(1), &json!(1), &json!("deploys")));
-        assert_eq!(conflict(team.append(green, json!("none"))), (json!(0), json!(1)));
-        assert_eq!(team.append(green, json!(1)).unwrap()["version"], 2);
-        assert_eq!(conflict(team.append(blue, json!(1))), (json!(1), json!(2)));
-        assert_eq!(team.append(blue, json!("any")).unwrap()["version"], 3);
-        assert_eq!(conflict(team.append(blue, json!(0))), (json!(0), json!(3)));
+        assert_eq!(conflict(team.append(green, "none")), (json!(0), json!(1)));
+        assert_eq!(team.append(green, 1).unwrap()["version"], 2);
+        assert_eq!(conflict(team.append(blue, 1)), (json!(1), json!(2)));
+        assert_eq!(team.append(blue, "any").unwrap()["version"], 3);
+        assert_eq!(conflict(team.append(blue, 0)), (json!(0), json!(3)));
         assert_eq!(team.versions("deploys"), [1, 2, 3]);
         // Another project's stream of that name is another one; nobody there sees ours.
-        assert_eq!(team.append(&team.far, json!("none")).unwrap()["version"], 1);
+        assert_eq!(team.append(&team.far, "none").unwrap()["version"], 1);
         let far = team.call(&team.far, "read_stream", &json!({ "stream": "deploys" })).unwrap();
         assert_eq!(far["items"].as_array().unwrap().len(), 1);
         let there = json!({ "project": "web", "stream": "deploys" });
@@ -125,7 +125,7 @@ both_engines! {
         let run = json!({ "project": "web", "goal": "g", "phases": ["a", "b"], "gates": { "a->b": [] } });
         team.call(&BOSS, "create_run", &run).unwrap();
         // Its number is that of the run.
-        team.append(&team.blue, json!("none")).unwrap();
+        team.append(&team.blue, "none").unwrap();
         team.call(&BOSS, "register_consumer", &json!({ "project": "web", "name": "c" })).unwrap();
         let page = team.call(&team.green, "events", &json!({ "subject": "stream:1" })).unwrap();
         let [event] = page["items"].as_array().unwrap().as_slice() else { panic!("{page}") };

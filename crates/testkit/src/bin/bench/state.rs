@@ -58,11 +58,11 @@ pub(crate) fn readers(wanted: &Wanted) -> Vec<Row> {
             .into()
     });
     let written = number.load(Ordering::Relaxed);
-    let slowest_ms = Duration::from_micros(slowest_us.load(Ordering::Relaxed)).as_secs_f64() * 1e3;
+    let worst_ms = Duration::from_micros(slowest_us.load(Ordering::Relaxed)).as_secs_f64() * 1e3;
     let cores = std::thread::available_parallelism().map_or(0, usize::from);
     let note = format!(
         "{READERS} callers load {KEYS} keys in turn beside {CALLERS} that registered {written} agents; \
-         none was told busy, the slowest waited {slowest_ms:.1} ms, {cores} cores for all"
+         none was told busy, the slowest waited {worst_ms:.1} ms, {cores} cores for all"
     );
     let target = Target::AtLeast(0.7);
     vec![Row::compared("state_readers", "/s", &pairs, target, note)]

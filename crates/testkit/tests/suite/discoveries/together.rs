@@ -58,7 +58,7 @@ both_engines! {
         for round in 0..rounds() {
             let barrier = Barrier::new(SUBMITTERS);
             let submit = |n: usize| -> SubmittedDiscovery {
-                let kernel = if n % 3 == 0 { &other } else { kit.kernel() };
+                let kernel = if n.is_multiple_of(3) { &other } else { kit.kernel() };
                 let command = beside(round, n);
                 barrier.wait();
                 loop {

@@ -86,14 +86,15 @@ pub(super) fn wrong_for_discoveries(operation: &Operation, field: &str) -> Optio
         texts.into_iter().chain([json!(5)]).collect()
     };
     Some(match (operation.name, field) {
-        (_, "source") => no_line(128),
         (_, "source_id" | "title") => no_line(512),
         ("submit_discovery", "summary") => no_prose(16 * 1_024),
         (_, "embedding" | "topic_vector") => vector(),
         (_, "score" | "min_score" | "threshold") => number(),
         (_, "dedup_threshold" | "rate") => [number(), vec![json!(0)]].concat(),
         ("search_discoveries", "text" | "vector") => wrong_for_searches(field),
-        ("submit_discovery" | "search_discoveries", "model") | (_, "topic_model") => no_line(128),
+        ("submit_discovery" | "search_discoveries", "model") | (_, "source" | "topic_model") => {
+            no_line(128)
+        }
         (_, "ref") => no_line(256),
         (_, "keyword_weights") => [weights(), vec![json!({ "++": 0.5 })]].concat(),
         (_, "source_weights") => weights(),

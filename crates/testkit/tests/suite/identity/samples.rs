@@ -54,10 +54,12 @@ pub(crate) fn sample(operation: &Operation, subject: &Subject) -> Value {
             "name": "Web", "case_insensitive": false, "guard_mode": "warn", "guard_away": "block",
             "grace": "5m", "leases_per_agent": 5, "expected_revision": 1,
         })),
-        "list_projects" | "list_tokens" | "list_contacts" => json!({ "limit": 5, "after": "0" }),
+        "list_projects" | "list_tokens" | "list_contacts" | "list_hooks" => {
+            json!({ "limit": 5, "after": "0" })
+        }
         "project_status" => about(json!({})),
         "create_token" => about(json!({ "role": "observer", "name": "wall" })),
-        "revoke_token" => json!({ "id": 1 }),
+        "revoke_token" | "remove_hook" => json!({ "id": 1 }),
         "add_hook" => json!({
             "url": "http://hooks.example/", "since": 0,
             "filter": {
@@ -65,8 +67,6 @@ pub(crate) fn sample(operation: &Operation, subject: &Subject) -> Value {
                 "actor": "operator",
             },
         }),
-        "list_hooks" => json!({ "limit": 5, "after": "0" }),
-        "remove_hook" => json!({ "id": 1 }),
         "dead_letters" => json!({ "hook": 1, "limit": 5, "after": "0" }),
         "retry_dead_letter" => json!({ "hook": 1, "seq": 1 }),
         "register_agent" => about(json!({
@@ -165,7 +165,7 @@ fn lease_sample(operation: &Operation, subject: &Subject) -> Value {
         }
         "renew_lock" => about(json!({ "name": "canary port", "ttl": "5m" })),
         "release_lock" => about(json!({ "name": "canary port" })),
-        "list_locks" => about(json!({ "limit": 5, "after": "0" })),
+        "list_locks" | "list_scopes" => about(json!({ "limit": 5, "after": "0" })),
         "claim_sentinel" => about(json!({ "name": "new", "scope": "eu", "every": "1h" })),
         "redact" => json!({ "seq": 1, "reason": "a secret" }),
         "reset_sentinel" => about(json!({ "name": "canary watch", "scope": "eu" })),
@@ -181,7 +181,6 @@ fn lease_sample(operation: &Operation, subject: &Subject) -> Value {
             "scope": "agent/CanaryBlue", "prefix": "canary", "limit": 5, "after": "0",
         })),
         "clear_state" => about(json!({ "scope": "agent/CanaryBlue" })),
-        "list_scopes" => about(json!({ "limit": 5, "after": "0" })),
         _ => work_sample(operation, subject),
     }
 }

@@ -50,9 +50,11 @@ both_engines! {
             Engine::Postgres => Engine::Sqlite,
         };
         let mut moved = Kit::new(there);
-        (moved.stop(), restored.stop());
+        moved.stop();
+        restored.stop();
         replay_log(restored.options(), moved.options(), |_, _| {}).unwrap();
-        (moved.restart(), restored.restart());
+        moved.restart();
+        restored.restart();
         assert_eq!((moved.doctor().state_hash, loaded(&moved, &keys)), before, "moved");
         // And it goes on there.
         let next = json!({ "project": "web", "scope": "s", "key": "twice", "value": 3, "expected_version": 2 });
