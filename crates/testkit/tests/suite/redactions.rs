@@ -74,7 +74,7 @@ impl Query for AllText {
                 for value in row.rest() {
                     match value {
                         comity_kernel::store::Value::Blob(bytes) => {
-                            text.push_str(&String::from_utf8_lossy(&bytes))
+                            text.push_str(&String::from_utf8_lossy(&bytes));
                         }
                         other => _ = write!(text, "{other:?}"),
                     }

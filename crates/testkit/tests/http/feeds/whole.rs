@@ -113,7 +113,7 @@ fn lists(town: &Town, token: &str, seed: u64) -> Vec<(i64, Value)> {
             came.push((event["seq"].as_i64().unwrap(), event["payload"].clone()));
         }
         match page["next"].as_str() {
-            Some(next) => after = next.to_owned(),
+            Some(next) => next.clone_into(&mut after),
             None => return came,
         }
     }
