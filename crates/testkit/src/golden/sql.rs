@@ -42,6 +42,11 @@ impl Golden {
             "consumer",
             "hook",
             "epoch",
+            "redaction",
+            "discovery",
+            "discovery_vector",
+            "discovery_feedback",
+            "interest_profile",
         ];
         let known = |table: &String| parents_first.contains(&table.as_str());
         assert!(

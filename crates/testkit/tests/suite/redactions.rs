@@ -11,6 +11,7 @@ use comity_kernel::archive::ArchiveBatch;
 use comity_kernel::log::Recorded;
 use comity_kernel::log::state_hash::PROJECTED;
 use comity_kernel::redaction::RedactEvent;
+use comity_kernel::store::Value as Stored;
 use comity_kernel::tx::{Read as _, Snapshot};
 use comity_kernel::{Actor, Error, Party, Query};
 use comity_testkit::kit::{operator_with_key, request};
@@ -50,6 +51,15 @@ fn log_of(kit: &Kit) -> Vec<Recorded> {
     }
 }
 
+/// The events that hold the secret, or the hash of what holds it.
+fn holding(kit: &Kit) -> Vec<Recorded> {
+    let holds = |event: &Recorded| {
+        let payload = event.payload.as_deref().unwrap_or_default();
+        payload.contains(SECRET) || event.kind == "state_saved"
+    };
+    log_of(kit).into_iter().filter(holds).collect()
+}
+
 /// Everything a database holds that may be text, as text; that the index of words follows the
 /// tables, the doctor knows.
 struct AllText;
@@ -73,7 +83,7 @@ impl Query for AllText {
             snapshot.each(sql, &[], &mut |row| {
                 for value in row.rest() {
                     match value {
-                        comity_kernel::store::Value::Blob(bytes) => {
+                        Stored::Blob(bytes) => {
                             text.push_str(&String::from_utf8_lossy(&bytes));
                         }
                         other => _ = write!(text, "{other:?}"),

@@ -5,7 +5,7 @@ use std::path::Path;
 use comity_testkit::{Engine, Kit};
 
 use super::kept::secrets;
-use super::{SECRET, log_of, redact};
+use super::{SECRET, holding, redact};
 
 /// Tells whether a file holds some bytes.
 fn holds(path: &Path, words: &str) -> bool {
@@ -36,11 +36,7 @@ fn the_files_keep_no_trace() {
     // The file is read through a copy: closing it here would drop SQLite's locks (A8).
     std::fs::copy(&file, &copy).unwrap();
     assert!(holds(&copy, SECRET));
-    let held: Vec<_> = log_of(&kit)
-        .into_iter()
-        .filter(|event| event.payload.as_deref().unwrap().contains(SECRET))
-        .collect();
-    for event in held {
+    for event in holding(&kit) {
         kit.run(redact(event.seq.get())).unwrap();
     }
     kit.stop();
