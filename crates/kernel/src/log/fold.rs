@@ -101,12 +101,11 @@ pub(crate) fn append_and_apply(
         };
         let apply =
             |session: &mut dyn Session| event.inner().apply(place, &mut Tables::new(session));
-        let indexing = match &event {
-            Event::EventRedacted(redacted) => words::around(target, redacted, apply)?,
-            _ => {
-                apply(target)?;
-                Words::said_in(&event, None).map(Indexing::Added)
-            }
+        let indexing = if let Event::EventRedacted(redacted) = &event {
+            words::around(target, redacted, apply)?
+        } else {
+            apply(target)?;
+            Words::said_in(&event, None).map(Indexing::Added)
         };
         if let Some(indexing) = indexing {
             indexing.write(target)?;

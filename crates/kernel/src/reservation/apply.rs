@@ -194,16 +194,16 @@ macro_rules! ends {
 
 ends! {
     LeaseReleased, Released, 0, |_: &LeaseReleased| None;
-    LeaseForced, Forced, ended, forced_without_reason;
+    LeaseForced, Forced, ended, |forced| Some(forced_without_reason(forced));
     LeaseRetired, Retired, 0, |_: &LeaseRetired| None;
     LeaseExpired, Expired, 0, |_: &LeaseExpired| None;
 }
 
-fn forced_without_reason(forced: &LeaseForced) -> Option<Redacted> {
-    Some(Redacted::to(LeaseForced {
+fn forced_without_reason(forced: &LeaseForced) -> Redacted {
+    Redacted::to(LeaseForced {
         reason: blank(&forced.reason),
         ..forced.clone()
-    }))
+    })
 }
 
 impl Apply for ReleaseRequested {

@@ -82,7 +82,7 @@ impl Query for AllText {
                 for value in row.rest() {
                     match value {
                         Stored::Blob(bytes) => text.push_str(&String::from_utf8_lossy(&bytes)),
-                        value => text.push_str(&format!("{value:?}")),
+                        value => text.extend(format!("{value:?}").chars()),
                     }
                     text.push('\n');
                 }
