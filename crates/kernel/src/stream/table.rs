@@ -110,8 +110,9 @@ pub(super) fn events(
     limit: i64,
 ) -> Result<Vec<StreamEvent>, StoreError> {
     read.rows(
-        "select s.version, s.seq, e.at, e.kind, e.actor, e.correlation, e.payload
-         from stream_event s join event e on e.seq = s.seq
+        "select s.version, s.seq, e.at, e.kind, e.actor, e.correlation,
+            case when r.id is null then e.payload end
+         from stream_event s join event e on e.seq = s.seq left join redaction r on r.id = s.seq
          where s.stream_id = ?1 and s.version > ?2 order by s.version
          limit cast(?3 as bigint)",
         params![stream, after, limit],

@@ -43,10 +43,6 @@ impl Golden {
             "hook",
             "epoch",
             "redaction",
-            "discovery",
-            "discovery_vector",
-            "discovery_feedback",
-            "interest_profile",
         ];
         let known = |table: &String| parents_first.contains(&table.as_str());
         assert!(

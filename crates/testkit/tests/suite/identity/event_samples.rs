@@ -47,6 +47,26 @@ pub(super) fn wrong_for_events(operation: &Operation, field: &str) -> Option<Vec
             .collect()
     };
     Some(match (operation.name, field) {
+        ("add_hook", "filter") => vec![json!([]), json!("x"), json!({ "kind": 1 })],
+        ("add_hook", "since") => vec![json!(-1), json!(i64::MAX), json!("1"), json!(1.5)],
+        ("add_hook", "url") => {
+            let urls = [
+                "",
+                "x",
+                "ftp://a.example/",
+                "http://",
+                "http://u:p@a.example/",
+                "http://a\0",
+            ];
+            urls.map(Value::from)
+                .into_iter()
+                .chain([json!(1), json!([])])
+                .collect()
+        }
+        ("retry_dead_letter", "seq") => number(),
+        ("dead_letters" | "retry_dead_letter", "hook") => {
+            vec![json!(0), json!(-1), json!("1"), json!(1.5), json!(1e30)]
+        }
         _ if event_sample(operation, &BLUE).is_none() => return None,
         (_, "name" | "stream") => name(),
         (_, "kind") => [

@@ -240,19 +240,27 @@ pub(crate) fn sample_of(party: Party, operation: &Operation, subject: &Subject) 
     request
 }
 
-/// Values that a field must refuse.
-pub(crate) fn wrong_for(operation: &Operation, field: &str) -> Vec<Value> {
-    let wrong = wrong_for_events(operation, field)
-        .or_else(|| wrong_for_runs(operation, field))
-        .or_else(|| wrong_for_discoveries(operation, field));
-    if let Some(wrong) = wrong {
-        return wrong;
-    }
-    match (operation.name, field) {
+/// Returns values that a field of state must refuse.
+fn wrong_for_state(operation: &Operation, field: &str) -> Option<Vec<Value>> {
+    Some(match (operation.name, field) {
         ("save_state", "ttl") => ["0s", "999ms", "366d", "-1s"].map(Value::from).into(),
         (_, "expected_version") => vec![json!("1"), json!(1.5), json!(-1), json!(1e30)],
         (_, "value") => vec![json!("x".repeat(1_024 * 1_024)), json!([{ "a\0b": 1 }])],
         (_, "prefix") => no_line(256),
+        _ => return None,
+    })
+}
+
+/// Values that a field must refuse.
+pub(crate) fn wrong_for(operation: &Operation, field: &str) -> Vec<Value> {
+    let wrong = wrong_for_events(operation, field)
+        .or_else(|| wrong_for_runs(operation, field))
+        .or_else(|| wrong_for_discoveries(operation, field))
+        .or_else(|| wrong_for_state(operation, field));
+    if let Some(wrong) = wrong {
+        return wrong;
+    }
+    match (operation.name, field) {
         // A path, which the operator by right of the directory may choose freely.
         ("backup" | "export", "to") => vec![json!(1), json!(true), json!([]), json!("a\0b")],
         // `operator` has a box, though it is no agent.

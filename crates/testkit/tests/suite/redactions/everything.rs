@@ -102,6 +102,9 @@ both_engines! {
         let left = text.lines().find(|line| line.contains(SECRET));
         assert_eq!(left, None);
         assert_eq!(kit.shell("select count(*) from discovery_vector").unwrap(), "0");
+        let stream = json!({ "project": "web", "stream": "notes" });
+        let said = kit.call(Actor::OPERATOR, "read_stream", &stream).unwrap();
+        assert_eq!(said["items"][0]["payload"], json!(null));
     }
 }
 
