@@ -3,6 +3,7 @@
 mod archiving;
 mod embedding;
 mod telling;
+mod tidying;
 
 use std::future::Future;
 use std::path::{Path, PathBuf};
@@ -11,10 +12,11 @@ use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use comity_domain::limits::{EMBEDDING_AT_ONCE, IDEMPOTENCY_KEEP_US, READ_US_MAX, WAIT_US_MAX};
+use comity_domain::limits::{EMBEDDING_AT_ONCE, READ_US_MAX, WAIT_US_MAX};
 use comity_domain::{Seq, Span, TokenSecret};
 use tokio::sync::{Semaphore, watch};
 
+use self::tidying::{Probe, Tidy};
 use crate::actor::{Actor, Caller};
 use crate::ambient::Ambient;
 use crate::archive::Archivist;
@@ -26,7 +28,7 @@ use crate::error::Error;
 use crate::line::{self, Line, Patient, Surroundings};
 use crate::memory::Memory;
 use crate::options::{Database, Opened, Options};
-use crate::params;
+
 use crate::presence::Urgency;
 use crate::query::Query;
 use crate::reservation::sweep::{Due, Sweep};
@@ -35,10 +37,9 @@ use crate::store::job::{Answered, Audience, CommandJob, Job, QueryJob, Upkeep, U
 use crate::store::queue::{Full, Queue};
 use crate::store::readers::{self, ReadQueue};
 use crate::store::writer::{Identity, Writer};
-use crate::store::{RoundTrips, Row, Rows, StoreError, WriteEngine};
+use crate::store::{RoundTrips, WriteEngine};
 use crate::ticket::{AsOf, Reply, Ticket};
 use crate::token::Authenticate;
-use crate::tx::{Read, UpkeepTx};
 
 /// How long a stop may take before what still waits is answered unheard (B8).
 const STOP_PATIENCE: Duration = Duration::from_millis(2_500);
@@ -567,38 +568,6 @@ fn busy(full: Full) -> Error {
     };
     Error::Busy {
         reason: reason.to_owned(),
-    }
-}
-
-/// The upkeep of an ordinary minute.
-struct Tidy {
-    flush: crate::presence::FlushPresence,
-}
-
-impl Upkeep for Tidy {
-    fn run(&self, tx: &mut UpkeepTx<'_, '_>) -> Result<(), StoreError> {
-        self.flush.run(tx)?;
-        let oldest = tx.now().lease.micros() - IDEMPOTENCY_KEEP_US;
-        let sql = "select count(*) from idempotency where lease_us <= ?1";
-        if tx.one(sql, params![oldest], Row::take::<i64>)? == 0 {
-            // An idle server has nothing to write.
-            return Ok(());
-        }
-        tx.write(
-            "delete from idempotency where lease_us <= ?1",
-            params![oldest],
-            Rows::Any,
-        )
-    }
-}
-
-/// A write that changes nothing but the lease clock's mark.
-struct Probe;
-
-impl Upkeep for Probe {
-    fn run(&self, tx: &mut UpkeepTx<'_, '_>) -> Result<(), StoreError> {
-        tx.touch();
-        Ok(())
     }
 }
 

@@ -10,7 +10,10 @@ use std::time::Duration;
 
 use axum::Router;
 use comity_kernel::Error;
+use hyper::Request;
+use hyper::body::Incoming;
 use hyper::server::conn::http1;
+use hyper::service::{Service as _, service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
 use rustix::process::{Resource, getrlimit, setrlimit};
@@ -143,8 +146,14 @@ impl Doors {
         S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
         let place = Place(Arc::new((place, self.metrics.connection_opened())));
-        let routes = self.routes.clone().layer(axum::Extension(peer));
-        let routes = routes.layer(axum::Extension(place.clone()));
+        // A layer of its own for each connection would copy every route for it.
+        let routes = TowerToHyperService::new(self.routes.clone());
+        let held = place.clone();
+        let service = service_fn(move |mut request: Request<Incoming>| {
+            request.extensions_mut().insert(peer);
+            request.extensions_mut().insert(held.clone());
+            routes.call(request)
+        });
         let connection = http1::Builder::new()
             .timer(TokioTimer::new())
             .header_read_timeout(self.patience.head)
@@ -152,7 +161,7 @@ impl Doors {
             .max_headers(HEADERS_MAX)
             .serve_connection(
                 TokioIo::new(Unstuck::new(stream, self.patience.stuck)),
-                TowerToHyperService::new(routes),
+                service,
             )
             .with_upgrades();
         let mut closing = self.closing.subscribe();

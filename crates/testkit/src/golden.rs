@@ -292,6 +292,17 @@ fn leases(kit: &Kit, red: &Actor, gray: &Actor) {
             "claim_sentinel",
             json!({ "project": "web", "name": "nightly", "every": "1h" }),
         ),
+    ] {
+        call(kit, who, name, request);
+    }
+    hooks(kit);
+    sweep(kit);
+}
+
+/// The part of the scenario that is hooks.
+fn hooks(kit: &Kit) {
+    let operator = &Actor::OPERATOR;
+    for (who, name, request) in [
         (
             operator,
             "add_hook",
@@ -306,7 +317,6 @@ fn leases(kit: &Kit, red: &Actor, gray: &Actor) {
     ] {
         call(kit, who, name, request);
     }
-    sweep(kit);
 }
 
 /// The part of the scenario that is dispatches; they end in every way.

@@ -13,6 +13,7 @@ mod discoveries;
 mod feeds;
 mod heads;
 mod hooks;
+mod log_calls;
 mod origins;
 mod pages;
 mod rates;

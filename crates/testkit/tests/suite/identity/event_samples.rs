@@ -37,6 +37,9 @@ pub(super) fn event_sample(operation: &Operation, subject: &Subject) -> Option<V
 
 /// Values that such a field must refuse.
 pub(super) fn wrong_for_events(operation: &Operation, field: &str) -> Option<Vec<Value>> {
+    if event_sample(operation, &BLUE).is_none() {
+        return wrong_for_hooks(operation, field);
+    }
     let number = || vec![json!("1"), json!(1.5), json!(true), json!(1e30)];
     let name = || {
         let texts = ["", "a/b", "..", "a b", "a\0", "é", "-a"].map(Value::from);
@@ -47,27 +50,6 @@ pub(super) fn wrong_for_events(operation: &Operation, field: &str) -> Option<Vec
             .collect()
     };
     Some(match (operation.name, field) {
-        ("add_hook", "filter") => vec![json!([]), json!("x"), json!({ "kind": 1 })],
-        ("add_hook", "since") => vec![json!(-1), json!(i64::MAX), json!("1"), json!(1.5)],
-        ("add_hook", "url") => {
-            let urls = [
-                "",
-                "x",
-                "ftp://a.example/",
-                "http://",
-                "http://u:p@a.example/",
-                "http://a\0",
-            ];
-            urls.map(Value::from)
-                .into_iter()
-                .chain([json!(1), json!([])])
-                .collect()
-        }
-        ("retry_dead_letter", "seq") => number(),
-        ("dead_letters" | "retry_dead_letter", "hook") => {
-            vec![json!(0), json!(-1), json!("1"), json!(1.5), json!(1e30)]
-        }
-        _ if event_sample(operation, &BLUE).is_none() => return None,
         (_, "name" | "stream") => name(),
         (_, "kind") => [
             name(),
@@ -114,6 +96,35 @@ pub(super) fn wrong_for_events(operation: &Operation, field: &str) -> Option<Vec
             json!("31d"),
             json!(5),
         ],
+        _ => return None,
+    })
+}
+
+/// Returns values that a field of hooks and redactions must refuse.
+fn wrong_for_hooks(operation: &Operation, field: &str) -> Option<Vec<Value>> {
+    Some(match (operation.name, field) {
+        ("add_hook", "filter") => vec![json!([]), json!("x"), json!({ "kind": 1 })],
+        ("add_hook", "since") => vec![json!(-1), json!(i64::MAX), json!("1"), json!(1.5)],
+        ("add_hook", "url") => {
+            let urls = [
+                "",
+                "x",
+                "ftp://a.example/",
+                "http://",
+                "http://u:p@a.example/",
+                "http://a\0",
+            ];
+            urls.map(Value::from)
+                .into_iter()
+                .chain([json!(1), json!([])])
+                .collect()
+        }
+        ("retry_dead_letter" | "redact", "seq") => {
+            vec![json!("1"), json!(1.5), json!(true), json!(1e30)]
+        }
+        ("dead_letters" | "retry_dead_letter", "hook") => {
+            vec![json!(0), json!(-1), json!("1"), json!(1.5), json!(1e30)]
+        }
         _ => return None,
     })
 }
