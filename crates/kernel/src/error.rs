@@ -113,7 +113,7 @@ pub enum Error {
         ended: LeaseEnd,
     },
     /// The thing changed since the caller read it.
-    #[error("revision {expected} was expected, {present} is present")]
+    #[error("{expected} was expected, {present} is present")]
     VersionConflict {
         /// What the caller expected.
         expected: i64,

@@ -50,16 +50,23 @@ mod testing {
         Kill,
     }
 
+    /// Longer than anybody takes to come to a gate.
+    const LONGEST: Duration = Duration::from_mins(2);
+
     /// A pause that a test holds: it learns that somebody arrived, and lets go.
     #[derive(Clone, Default)]
     pub struct Gate(Arc<(Mutex<(usize, bool)>, Condvar)>);
 
     impl Gate {
-        /// Waits until somebody stands at the gate.
+        /// Waits until somebody stands at the gate; that nobody comes is a failure, not a hang.
         pub fn wait_until_hit(&self) {
             let (state, changed) = &*self.0;
             let state = state.lock().unwrap_or_else(PoisonError::into_inner);
-            drop(changed.wait_while(state, |(arrived, _)| *arrived == 0));
+            let (state, waited) = changed
+                .wait_timeout_while(state, LONGEST, |(arrived, _)| *arrived == 0)
+                .unwrap_or_else(PoisonError::into_inner);
+            drop(state);
+            assert!(!waited.timed_out(), "nobody came to the gate");
         }
 
         /// Lets everybody pass, now and later.

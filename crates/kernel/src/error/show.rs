@@ -21,7 +21,8 @@ impl Error {
                 "choose another name, or present the token of `{name}` to go on as that agent"
             ),
             Self::VersionConflict { .. } => {
-                "read it again and repeat the change with the present revision".to_owned()
+                "read it again, and repeat the change with what is `present` if you still mean it"
+                    .to_owned()
             }
             other => other.fixed_hint().to_owned(),
         }

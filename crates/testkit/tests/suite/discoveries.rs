@@ -3,15 +3,11 @@
 //! The comments name the findings (`F-…`) of the review that these tests replay.
 //! `COMITY_DISCOVERY_ROUNDS` says how often many submit nearly the same at once.
 
-use comity_kernel::actor::Party;
-use comity_kernel::log::Event;
-use comity_kernel::tx::WriteTx;
-use comity_kernel::{Actor, Command, Error, Stop};
+use comity_kernel::{Actor, Error};
 use comity_testkit::Engine;
-use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::team::{Team, code};
+use crate::team::{Happens, Team, code, withstands};
 
 mod aging;
 mod events;
@@ -28,25 +24,6 @@ const HOUR: i64 = 3_600 * SECOND;
 /// A team that looks for news.
 struct Lab {
     team: Team,
-}
-
-/// Lets something happen that no operation would have decided.
-#[derive(Clone, Serialize)]
-struct Happens {
-    kind: &'static str,
-    payload: Value,
-}
-
-impl Command for Happens {
-    const NAME: &'static str = "happens";
-    const WHO: &'static [Party] = &[Party::Operator];
-    type Answer = ();
-
-    fn decide(&self, tx: &mut WriteTx<'_, '_>) -> Result<(), Stop> {
-        let event = Event::read(self.kind, 1, &self.payload.to_string());
-        tx.emit(event.expect("a known kind").expect("a payload"))?;
-        Ok(())
-    }
 }
 
 impl Lab {

@@ -5,19 +5,15 @@
 use std::future::Future;
 use std::time::{Duration, Instant};
 
-use comity_kernel::actor::Party;
 use comity_kernel::dispatch::{
     CancelDispatch, ClaimDispatch, CreateDispatch, Dispatch, FinishDispatch,
 };
-use comity_kernel::log::Event;
-use comity_kernel::tx::WriteTx;
-use comity_kernel::{Actor, Command, Error, Kernel, Stop};
+use comity_kernel::{Actor, Error, Kernel};
 use comity_testkit::Engine;
 use comity_testkit::kit::request;
-use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::team::{Team, code};
+use crate::team::{Happens, Team, code, withstands};
 
 mod claims;
 mod edges;
@@ -39,25 +35,6 @@ const PATIENCE: Duration = Duration::from_mins(1);
 struct Shop {
     team: Team,
     chief: Actor,
-}
-
-/// Lets something happen that another part of the kernel decides.
-#[derive(Clone, Serialize)]
-struct Happens {
-    kind: &'static str,
-    payload: Value,
-}
-
-impl Command for Happens {
-    const NAME: &'static str = "happens";
-    const WHO: &'static [Party] = &[Party::Operator];
-    type Answer = ();
-
-    fn decide(&self, tx: &mut WriteTx<'_, '_>) -> Result<(), Stop> {
-        let event = Event::read(self.kind, 1, &self.payload.to_string());
-        tx.emit(event.expect("a known kind").expect("a payload"))?;
-        Ok(())
-    }
 }
 
 impl Shop {
