@@ -1,6 +1,7 @@
 //! Pruning: the archive alone has the oldest part of the log, and nothing else changes (I1, I3).
 
 use std::fs;
+use std::process::Command;
 
 use comity_archive::store::restore;
 use comity_kernel::archive::Archivist as _;
@@ -15,7 +16,7 @@ use serde_json::{Value, json};
 
 use super::Kept;
 
-/// A workspace where everything happened once, archived; what reads the log has come to its end.
+/// A workspace where everything happened once, archived; what reads the log is far ahead.
 fn lived(engine: Engine) -> Kept {
     let kept = Kept::new(engine);
     golden::scenario(&kept.kit);
@@ -28,13 +29,16 @@ fn lived(engine: Engine) -> Kept {
         )
         .unwrap();
     kept.drain();
-    kept.kit
-        .shell("update hook_cursor set through = (select seq from log_head)")
-        .unwrap();
-    kept.kit.shell("delete from hook_delivery").unwrap();
-    kept.kit
-        .shell("update consumer_cursor set seq = (select seq from log_head)")
-        .unwrap();
+    for sql in [
+        "update hook_cursor set through = 1000000",
+        "delete from hook_delivery",
+        "insert into consumer_cursor (consumer_id, placed_seq, seq, document, seen_at, seen_lease_us)
+         select id, placed_seq, 1000000, '{}', 0, 0 from consumer where ttl_us is null
+         on conflict (consumer_id) do update
+         set placed_seq = excluded.placed_seq, seq = excluded.seq",
+    ] {
+        kept.kit.shell(sql).unwrap();
+    }
     kept
 }
 
@@ -217,4 +221,83 @@ both_engines! {
         kept.restart();
         kept.drain();
     }
+
+    // I1: a line that somebody changed is found, wherever only the archive has it
+    fn a_changed_line_of_the_archive_is_found(engine) {
+        let mut kept = lived(engine);
+        let end = end(&kept);
+        forge(&kept, "web", "wep");
+        let error = prune(&kept.kit, &json!({ "before": end })).unwrap_err();
+        assert_eq!(error.code().word, "damaged", "{error}");
+        assert_eq!(count(&kept.kit, "select pruned_to from log_head"), 0);
+        forge(&kept, "wep", "web");
+        prune(&kept.kit, &json!({ "before": end })).unwrap();
+        forge(&kept, "web", "wep");
+        let findings = kept.kit.doctor();
+        assert!(check(&findings, "chain").contains("in the archive"), "{findings:#?}");
+        kept.restart();
+        let verified = kept.archiver.verify().unwrap();
+        assert!(!verified.ok, "{verified:#?}");
+        forge(&kept, "wep", "web");
+        assert!(kept.kit.doctor().ok);
+    }
+
+    // I1 I3: what happens meanwhile is there afterwards
+    fn it_goes_on_while_the_log_is_pruned(engine) {
+        let kept = lived(engine);
+        let kernel = kept.kit.share();
+        let writers: Vec<_> = (0..4).map(|writer| {
+            let kernel = std::sync::Arc::clone(&kernel);
+            std::thread::spawn(move || {
+                for nth in 0..40 {
+                    let request = comity_testkit::kit::request::<comity_kernel::project::EnsureProject>(
+                        &json!({ "key": format!("/srv/{writer}/{nth}") }));
+                    kernel.execute(Actor::OPERATOR.into(), request).wait().unwrap();
+                }
+            })
+        }).collect();
+        for _ in 0..4 {
+            let through = kept.drain();
+            prune(&kept.kit, &json!({ "before": through })).unwrap();
+        }
+        for writer in writers {
+            writer.join().unwrap();
+        }
+        drop(kernel);
+        kept.drain();
+        assert!(kept.archiver.verify().unwrap().ok);
+        assert_eq!(count(&kept.kit, "select count(*) from project where key like '/srv/%/%'"), 160);
+    }
+
+    // I1: as much as is old goes
+    fn what_is_old_goes(engine) {
+        let kept = lived(engine);
+        let old = end(&kept);
+        kept.kit.clock.advance_us(3_600_000_000);
+        kept.kit.call(Actor::OPERATOR, "ensure_project", &json!({ "key": "/srv/young" })).unwrap();
+        kept.drain();
+        let pruned = prune(&kept.kit, &json!({ "older_than": "30m" })).unwrap();
+        assert_eq!(pruned["pruned_to"], old);
+    }
+}
+
+/// Replaces a word in the first piece of the archive's log, with a commit that looks as before.
+fn forge(kept: &Kept, from: &str, to: &str) {
+    let script = "set -e; path=$(git ls-tree -r --name-only main log | head -n 1); \
+        blob=$(git show \"main:$path\" | sed \"s/$FROM/$TO/g\" | git hash-object -w --stdin); \
+        git read-tree main; git update-index --cacheinfo \"100644,$blob,$path\"; \
+        commit=$(git log -1 --format=%B main | git commit-tree $(git write-tree)); \
+        git update-ref refs/heads/main $commit";
+    let index = kept.kit.directory().join("forged.index");
+    let done = Command::new("sh")
+        .args(["-c", script])
+        .env("GIT_DIR", &kept.repository)
+        .env("GIT_INDEX_FILE", index)
+        .env("FROM", from)
+        .env("TO", to)
+        .envs([("GIT_AUTHOR_NAME", "c"), ("GIT_AUTHOR_EMAIL", "c@c")])
+        .envs([("GIT_COMMITTER_NAME", "c"), ("GIT_COMMITTER_EMAIL", "c@c")])
+        .output()
+        .unwrap();
+    assert!(done.status.success(), "{done:?}");
 }
