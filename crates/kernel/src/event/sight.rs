@@ -113,13 +113,7 @@ impl Vision {
         let Some(event) = event else {
             return Self::Operator;
         };
-        let delivery = |id: i64, by: Option<AgentId>| {
-            if hidden.contains(&(id, by.map_or(0, AgentId::get))) {
-                Delivery::Bcc
-            } else {
-                Delivery::To
-            }
-        };
+        let delivery = |id: i64, by: Option<AgentId>| delivered(hidden, id, by);
         match event {
             Event::ProjectCreated(_)
             | Event::ProjectUpdated(_)
@@ -235,5 +229,14 @@ impl Vision {
                 (is_agent(from) || is_agent(by)).then_some(View::Whole)
             }
         }
+    }
+}
+
+/// Tells how a recipient is named in a message, as far as it matters.
+fn delivered(hidden: &Hidden, id: i64, by: Option<AgentId>) -> Delivery {
+    if hidden.contains(&(id, by.map_or(0, AgentId::get))) {
+        Delivery::Bcc
+    } else {
+        Delivery::To
     }
 }

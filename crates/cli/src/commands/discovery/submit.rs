@@ -35,7 +35,7 @@ pub(crate) struct Submit {
     #[arg(long, value_name = "TEXT")]
     summary: Option<String>,
     /// Where it can be read.
-    #[arg(id = "link", long = "url", value_name = "URL", value_parser = text::<Line<URL_BYTES_MAX>>)]
+    #[arg(id = "link", long = "link", value_name = "URL", value_parser = text::<Line<URL_BYTES_MAX>>)]
     url: Option<Line<URL_BYTES_MAX>>,
     /// What it says as a vector: an array in JSON, or a file that holds one.
     #[arg(long, value_name = "JSON|FILE", requires = "model")]
