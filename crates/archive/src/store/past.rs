@@ -26,9 +26,10 @@ impl Past {
     }
 
     fn read(&self, through: Seq, visit: Visit<'_>) -> Result<(), ArchiveError> {
-        let contents = match self.repository.exists() {
-            true => Contents::of(&self.repository)?,
-            false => None,
+        let contents = if self.repository.exists() {
+            Contents::of(&self.repository)?
+        } else {
+            None
         };
         let Some(contents) = contents else {
             return Err(ArchiveError::Foreign {

@@ -1,5 +1,6 @@
 //! How far the log may be pruned, and who still needs what would go.
 
+use comity_domain::limits::ARCHIVE_ALIVE_US;
 use comity_domain::{Seq, Span, Timestamp};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -92,11 +93,14 @@ impl Query for PlanPrune {
             Row::take,
         )?;
         let through = last.unwrap_or(pruned_to);
-        let events = snapshot.one(
-            "select count(*) from event where seq > ?1 and seq <= ?2",
+        // The numbers that an epoch left out are no events.
+        let left_out: i64 = snapshot.one(
+            "select coalesce(cast(sum(id - after_seq - 1) as bigint), 0) from epoch
+             where id > ?1 and id <= ?2",
             params![pruned_to, through],
             Row::take,
         )?;
+        let events = through.get() - pruned_to.get() - left_out;
         Ok(Plan {
             pruned_to,
             through,
@@ -144,6 +148,18 @@ pub(super) fn in_the_way(
         "the archive, which has not come further".to_owned(),
         archived,
     );
+    // Another server of the workspace writes one of its own.
+    let alive = read.now().at.micros().saturating_sub(ARCHIVE_ALIVE_US);
+    let other: Option<(String, Seq)> = read.row(
+        "select id, through from archive where id <> ?1 and moved_at >= ?2
+         order by through limit 1",
+        params![archive, alive],
+        |row| Ok((row.take()?, row.take()?)),
+    )?;
+    if let Some((id, through)) = other {
+        let what = format!("the archive {id} of another server, written in the last seven days");
+        add(what, through);
+    }
     let unwritten: Option<Seq> = read.one(
         "select min(seq) from quarantine where archive_id = ?1",
         params![archive],

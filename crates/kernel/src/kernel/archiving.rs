@@ -121,9 +121,10 @@ struct Pruning {
 
 impl Pruning {
     fn run(self, asked: Prune) -> Result<Pruned, Error> {
+        let keep = asked.keep()?;
         let archive = self.history.archive()?;
         let plan = PlanPrune {
-            keep: asked.keep()?,
+            keep,
             archive: archive.clone(),
         };
         let plan = ask(&self.reads, &self.ambient, Actor::System, plan).wait()?;

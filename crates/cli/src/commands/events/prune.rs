@@ -1,5 +1,7 @@
 //! `comity events prune`.
 
+use std::fmt::Write as _;
+
 use clap::Args;
 use comity_domain::{Seq, Span};
 use comity_kernel::checkpoint::Prune as Request;
@@ -48,9 +50,11 @@ fn told(answer: &Value, dry_run: bool) -> String {
         return format!("{events} events went; up to {through} the archive alone has them");
     }
     let mut text = format!("{events} events would go, up to {through}");
-    for one in answer["in_the_way"].as_array().into_iter().flatten() {
+    let in_the_way = answer.get("in_the_way").and_then(Value::as_array);
+    for one in in_the_way.into_iter().flatten() {
         let (what, to) = (field(one, "what"), field(one, "may_go_to"));
-        text.push_str(&format!("\nin the way: {what} (up to event {to} may go)"));
+        // Writing into a string does not fail.
+        let _ = write!(text, "\nin the way: {what} (up to event {to} may go)");
     }
     text
 }
