@@ -175,7 +175,7 @@ both_engines! {
             let error = kept.kit.call(Actor::OPERATOR, operation, &request).unwrap_err();
             assert_eq!((error.code().word, error.to_json()["oldest_seq"].as_i64()), ("pruned", Some(end)), "{operation}");
         }
-        let links = |seq: i64| kept.kit.ask(LinkAt { seq: comity_domain::Seq::new(seq) });
+        let links = |seq: i64| kept.kit.ask_as(Actor::System, LinkAt { seq: comity_domain::Seq::new(seq) });
         assert!(links(end - 1).unwrap().answer.is_some(), "the checkpoint knows");
         assert!(matches!(links(1), Err(Error::Pruned { .. })));
     }

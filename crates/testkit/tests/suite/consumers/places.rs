@@ -143,7 +143,11 @@ fn prune(reader: &Reader, to: i64) {
         .kernel()
         .archive_moved(archive, Seq::new(1), through, Vec::new());
     noted.wait().unwrap();
-    let hash = kit.ask(LinkAt { seq: through }).unwrap().answer.unwrap();
+    let hash = kit
+        .ask_as(Actor::System, LinkAt { seq: through })
+        .unwrap()
+        .answer
+        .unwrap();
     let pruned = PruneLog {
         archive: "none".to_owned(),
         through,
