@@ -160,16 +160,11 @@ impl Archiver {
                     }
                 }
             };
-            let batch = match next {
-                Some(next) => {
-                    let length = (next.get() - after.get()).min(ARCHIVE_BATCH_MAX);
-                    Self::piece_of(source.kernel()?, after, next, length)?
-                }
-                None => {
-                    let end = Seq::new(i64::MAX);
-                    Self::piece_of(source.kernel()?, after, end, self.batch_max())?
-                }
+            let (end, length) = match next {
+                Some(next) => (next, (next.get() - after.get()).min(ARCHIVE_BATCH_MAX)),
+                None => (Seq::new(i64::MAX), self.batch_max()),
             };
+            let batch = Self::piece_of(source.kernel()?, after, end, length)?;
             if batch.events.is_empty() {
                 break;
             }

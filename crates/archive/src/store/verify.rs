@@ -65,7 +65,7 @@ pub(super) fn verify(archiver: &Archiver) -> Result<Verified, ArchiveError> {
     match compare(archiver, &contents, &mut found) {
         Ok(()) => {}
         Err(ArchiveError::Foreign { what } | ArchiveError::Kernel(Error::Damaged { what })) => {
-            found.differs(what)
+            found.differs(what);
         }
         Err(error) => return Err(error),
     }

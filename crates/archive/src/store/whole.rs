@@ -41,13 +41,12 @@ impl Whole {
             directory,
         };
         let options = Options::sqlite(whole.directory.join("comity.db"));
-        whole.fill(archiver, standing, &options)?;
+        Self::fill(archiver, standing, &options)?;
         whole.kernel = Some(Kernel::open(options)?);
         Ok(whole)
     }
 
     fn fill(
-        &self,
         archiver: &Archiver,
         standing: &Standing,
         options: &Options,
