@@ -140,6 +140,10 @@ pub const WAL_BYTES_MAX: u64 = 64 * 1_024 * 1_024;
 pub const SHRED_BYTES_MAX: u64 = 256 << 20;
 /// Links of the hash chain checked at every start.
 pub const CHAIN_LINKS_AT_START: i64 = 1_000;
+/// How long after its last piece an archive counts as written by somebody: pruning waits for it.
+pub const ARCHIVE_ALIVE_US: i64 = 7 * 24 * 60 * 60 * 1_000_000;
+/// Events that are removed from the log in one transaction once it was pruned.
+pub const PRUNE_PIECE: i64 = 500;
 /// Events read from the log at a time by whoever folds or checks it.
 pub const LOG_PAGE: i64 = 1_000;
 /// Bytes of payload that are read from the log at once then, unless one event alone has more.

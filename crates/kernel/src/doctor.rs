@@ -12,6 +12,8 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
 use crate::ambient::Ambient;
+use crate::checkpoint::history::{self, History};
+use crate::checkpoint::{Checkpoint, table as checkpoint};
 use crate::dispatch::audit as work;
 use crate::error::{Error, with_causes};
 use crate::gate::audit as audit_gates;
@@ -96,10 +98,11 @@ impl Check {
 pub(crate) fn examine(
     engine: &mut dyn ReadEngine,
     ambient: &Ambient,
+    history: Option<&dyn History>,
     more: Vec<Check>,
 ) -> Result<Findings, Error> {
     let head = engine.begin()?;
-    let findings = examine_snapshot(&mut *engine, &head, ambient, more);
+    let findings = examine_snapshot(&mut *engine, &head, (ambient, history), more);
     engine.end();
     findings
 }
@@ -107,13 +110,13 @@ pub(crate) fn examine(
 fn examine_snapshot(
     engine: &mut dyn ReadEngine,
     head: &Head,
-    ambient: &Ambient,
+    around: (&Ambient, Option<&dyn History>),
     more: Vec<Check>,
 ) -> Result<Findings, Error> {
     let memory = Memory::default();
     let mut snapshot = Snapshot::unserved(&mut *engine, &memory, tip_of(head));
     let found = state_hash(&mut snapshot)?;
-    let followed = follow_and_fold(&mut snapshot, head, ambient)?;
+    let followed = follow_and_fold(&mut snapshot, head, around)?;
     let fold = followed.folded.and_then(|folded| {
         if folded == found {
             return Ok("the tables are what the log says".to_owned());
@@ -126,7 +129,10 @@ fn examine_snapshot(
     checks.push(Check::new("chain", followed.chain)?);
     checks.push(Check::new("fold", fold)?);
     checks.push(Check::new("gates", followed.gates)?);
-    checks.push(Check::new("revisions", revisions(&mut snapshot))?);
+    checks.push(Check::new("revisions", followed.revisions)?);
+    if let Some(checkpoint) = followed.checkpoint {
+        checks.push(Check::new("checkpoint", checkpoint)?);
+    }
     checks.push(Check::new("words", words(&mut snapshot))?);
     checks.push(Check::new("blobs", blobs(&mut snapshot))?);
     checks.push(Check::new("work", work::kept_twice(&mut snapshot))?);
@@ -147,19 +153,30 @@ struct Followed {
     folded: Result<String, Error>,
     /// Whether every run moved on what was so at that moment.
     gates: Result<String, Error>,
+    /// Whether each revision is the number of its events.
+    revisions: Result<String, Error>,
+    /// Whether the archive comes to what the checkpoint says, if the log was pruned.
+    checkpoint: Option<Result<String, Error>>,
 }
 
 /// Follows the chain, and folds the log as far as it can be folded into a hash.
 fn follow_and_fold(
     snapshot: &mut Snapshot<'_>,
     head: &Head,
-    ambient: &Ambient,
+    (ambient, history): (&Ambient, Option<&dyn History>),
 ) -> Result<Followed, Error> {
     let mut scratch = SqliteWriter::in_memory()?;
     migrate_sqlite(&scratch, MIGRATIONS, ambient, None)?;
     let mut fold = Ok(());
     let mut gates = Ok(0);
-    let chain = fold::pages(snapshot, head.seq, |page| {
+    let pruned_to = checkpoint::pruned_to(snapshot)?;
+    let known = checkpoint::at(snapshot, pruned_to)?;
+    let mut met = (pruned_to > Seq::ZERO).then(|| {
+        Err(Error::Damaged {
+            what: no_checkpoint(pruned_to),
+        })
+    });
+    let chain = fold::pages(snapshot, head.seq, history, |page| {
         for part in audit_gates::parts(page) {
             gates = audit_gates::before(&mut scratch, part, gates.clone())?;
             if fold.is_ok() {
@@ -169,24 +186,90 @@ fn follow_and_fold(
                 });
             }
         }
+        let last = page.last().filter(|last| last.seq == pruned_to);
+        if let (Some(last), Some(known)) = (last, &known) {
+            met = Some(meets(known, &mut scratch, last.hash, head.schema));
+        }
         Ok(())
     });
+    if let Err(Error::Unusable { what }) = &chain {
+        return Ok(Followed::only_in_the_archive(pruned_to, what));
+    }
     let chained = chain.and_then(|chain| {
         let ends = chain.ends_at(head.seq, &head.hash);
         ends.map_err(|what| Error::Damaged { what })?;
         Ok(format!("{} events", chain.events()))
     });
-    let folded = fold.and_then(|()| {
-        scratch.begin()?;
-        let memory = Memory::default();
-        let mut folded = Snapshot::unserved(&mut scratch, &memory, tip_of(head));
-        Ok(state_hash(&mut folded)?)
-    });
+    scratch.begin()?;
+    let memory = Memory::default();
+    let mut folded = Snapshot::unserved(&mut scratch, &memory, tip_of(head));
     Ok(Followed {
         chain: chained,
-        folded,
+        // What was pruned is counted where all of it is.
+        revisions: match pruned_to {
+            Seq::ZERO => revisions(snapshot),
+            _ => revisions(&mut folded),
+        },
+        folded: fold.and_then(|()| Ok(state_hash(&mut folded)?)),
         gates: gates.map(|steps| format!("{steps} were right when a run met them")),
+        checkpoint: met,
     })
+}
+
+/// Compares what the archive came to with what the checkpoint says.
+fn meets(
+    known: &Checkpoint,
+    folded: &mut SqliteWriter,
+    hash: [u8; 32],
+    now: i64,
+) -> Result<String, Error> {
+    let through = known.through;
+    let found = Checkpoint {
+        hash,
+        state_hash: history::state_of(folded)?,
+        ..known.clone()
+    };
+    if known.schema == now {
+        known.must_be(&found)?;
+        return Ok(format!(
+            "the archive comes to what it says at event {through}"
+        ));
+    }
+    let found = Checkpoint {
+        schema: now,
+        ..found
+    };
+    known.must_be(&found)?;
+    Ok(format!(
+        "the archive's chain comes to it at event {through}; its tables were of schema {}, which are \
+         not compared",
+        known.schema
+    ))
+}
+
+fn no_checkpoint(pruned_to: Seq) -> String {
+    format!("the log was pruned up to event {pruned_to}, and no checkpoint says what that came to")
+}
+
+impl Followed {
+    /// Says what cannot be examined without the archive, and what to do.
+    fn only_in_the_archive(pruned_to: Seq, why: &str) -> Self {
+        let cannot = || {
+            Err(Error::Damaged {
+                what: format!(
+                    "the events up to {pruned_to} cannot be examined: {why}; put the archive's \
+                     repository back in its place, then look again"
+                ),
+            })
+        };
+        Self {
+            chain: cannot(),
+            folded: cannot(),
+            gates: cannot(),
+            revisions: cannot(),
+            checkpoint: Some(cannot()),
+        }
+    }
 }
 
 /// Finds a row of a table whose revision is not the number of its events.
@@ -287,6 +370,7 @@ fn revisions(read: &mut impl Read) -> Result<String, Error> {
             SubjectKind::Consumer => uncounted!("consumer"),
             SubjectKind::Epoch => uncounted!("epoch"),
             SubjectKind::Redaction => uncounted!("redaction"),
+            SubjectKind::Checkpoint => uncounted!("checkpoint"),
         };
         let wrong = read.row(sql, params![kind.as_str()], Row::take::<i64>)?;
         if let Some(id) = wrong {
@@ -317,6 +401,13 @@ fn tail(snapshot: &mut Snapshot<'_>, head: &Head) -> Result<(), Error> {
     // The oldest link read is taken on trust, unless it is the first; all behind it are verified.
     let mut chain = (from.get() < 0).then(Chain::from_start);
     let (mut after, mut left) = (from, CHAIN_LINKS_AT_START + 2);
+    let pruned_to = checkpoint::pruned_to(snapshot)?;
+    if pruned_to > Seq::ZERO && from < pruned_to {
+        let known = checkpoint::at(snapshot, pruned_to)?;
+        let known = known.ok_or_else(|| damaged(no_checkpoint(pruned_to)))?;
+        chain = Some(Chain::behind_checkpoint(pruned_to, known.hash));
+        after = pruned_to;
+    }
     loop {
         let links = table::bounded_page(snapshot, after, left)?;
         let Some(last) = links.last() else { break };
@@ -339,7 +430,11 @@ fn tail(snapshot: &mut Snapshot<'_>, head: &Head) -> Result<(), Error> {
 }
 
 /// Examines a finished copy of a SQLite database.
-pub(crate) fn examine_copy(copy: &SqliteFile, ambient: &Ambient) -> Result<Findings, Error> {
+pub(crate) fn examine_copy(
+    copy: &SqliteFile,
+    ambient: &Ambient,
+    history: Option<&dyn History>,
+) -> Result<Findings, Error> {
     let mut reader = copy.open_reader(Duration::MAX)?;
     let sound = |sql: &str, name: &str| {
         let answer: String = reader
@@ -358,7 +453,7 @@ pub(crate) fn examine_copy(copy: &SqliteFile, ambient: &Ambient) -> Result<Findi
         )?,
         Check::new("references", references(reader.connection()))?,
     ];
-    examine(&mut reader, ambient, checks)
+    examine(&mut reader, ambient, history, checks)
 }
 
 fn references(conn: &rusqlite::Connection) -> Result<String, Error> {

@@ -6,8 +6,9 @@ use comity_domain::json::{FieldError, NotJson};
 use comity_domain::token::to_hex;
 use comity_domain::{DiscoveryId, DispatchId, LeaseEnd, RunId, Seq};
 
-use self::show::{in_the_way, refusing, worth};
+use self::show::{in_the_way, refusing, still_needed, worth};
 use crate::ambient::Ambient;
+use crate::checkpoint::Obstacle;
 use crate::gate::Examined;
 use crate::reservation::Conflict;
 use crate::store::{Cause, StoreError};
@@ -210,6 +211,12 @@ pub enum Error {
         /// The oldest event left.
         oldest_seq: Seq,
     },
+    /// Somebody still needs what would be pruned.
+    #[error("{}", still_needed(by))]
+    StillNeeded {
+        /// Who.
+        by: Vec<Obstacle>,
+    },
     /// The idempotency key was used for another request.
     #[error("the idempotency key was used for a different `{operation}` request")]
     IdempotencyMismatch {
@@ -360,6 +367,7 @@ codes! {
     CYCLE = "cycle", 409, 1;
     WRONG_GENERATION = "wrong_generation", 409, 1;
     PRUNED = "pruned", 410, 1;
+    STILL_NEEDED = "still_needed", 409, 1;
     IDEMPOTENCY_MISMATCH = "idempotency_mismatch", 409, 1;
     LIMIT_EXCEEDED = "limit_exceeded", 422, 1;
     RATE_LIMITED = "rate_limited", 429, 2;
@@ -408,6 +416,7 @@ impl Error {
             Self::Cycle { .. } => CYCLE,
             Self::WrongGeneration { .. } => WRONG_GENERATION,
             Self::Pruned { .. } => PRUNED,
+            Self::StillNeeded { .. } => STILL_NEEDED,
             Self::IdempotencyMismatch { .. } => IDEMPOTENCY_MISMATCH,
             Self::LimitExceeded { .. } => LIMIT_EXCEEDED,
             Self::RateLimited { .. } => RATE_LIMITED,

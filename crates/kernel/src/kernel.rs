@@ -20,6 +20,7 @@ use self::tidying::{Probe, Tidy};
 use crate::actor::{Actor, Caller};
 use crate::ambient::Ambient;
 use crate::archive::Archivist;
+use crate::checkpoint::{History, IsLeft, PrunePiece};
 use crate::command::Command;
 use crate::consumer::sweep::{SilentConsumers, SweepConsumers};
 use crate::dispatch::due::{DueDispatches, SweepDispatches};
@@ -66,6 +67,8 @@ pub struct Kernel {
     round_trips: Option<Arc<RoundTrips>>,
     backups: Option<PathBuf>,
     exports: Option<PathBuf>,
+    /// What has the part of the log that was pruned, if there is one.
+    history: Option<Arc<dyn History>>,
     /// Turns true when nobody should wait any longer.
     ending: watch::Sender<bool>,
     /// Who writes the archive, if somebody does.
@@ -148,6 +151,7 @@ impl Kernel {
             round_trips: opened.round_trips,
             backups: options.backups,
             exports: options.exports,
+            history: options.history,
             ending: watch::Sender::new(false),
             archivist: Mutex::default(),
             line: Line::default(),
@@ -212,7 +216,7 @@ impl Kernel {
     }
 
     /// Writes down which leases and which state have expired, which claims were lost, which deadlines
-    /// have passed and which consumers are gone, if any.
+    /// have passed and which consumers are gone, if any; and removes what was pruned.
     pub async fn sweep(&self) -> Result<(), Error> {
         while self.query(Actor::System, Due).await?.answer {
             let swept = self.execute(Actor::System.into(), Sweep).await?;
@@ -237,6 +241,9 @@ impl Kernel {
             if !swept.answer.more {
                 break;
             }
+        }
+        while self.query(Actor::System, IsLeft).await?.answer {
+            self.upkeep(PrunePiece).await?;
         }
         Ok(())
     }
@@ -343,7 +350,9 @@ impl Kernel {
     /// Examines the whole database, on a copy where that spares the running one.
     pub fn doctor(&self, scratch: &Path) -> Result<Findings, Error> {
         let name = doctor::scratch_name(&self.ambient);
-        self.database.examine(&scratch.join(name), &self.ambient)
+        let history = self.history.as_deref();
+        self.database
+            .examine(&scratch.join(name), &self.ambient, history)
     }
 
     /// Copies the database into a new file, one snapshot of it.
@@ -357,8 +366,10 @@ impl Kernel {
         let (database, ambient) = (self.database.clone(), self.ambient.clone());
         let archivist = self.archivist.lock();
         let archivist = archivist.unwrap_or_else(PoisonError::into_inner).clone();
+        let history = self.history.clone();
         self.beside(move |backups| {
-            let mut findings = database.examine(&backups.join(name), &ambient)?;
+            let history = history.as_deref();
+            let mut findings = database.examine(&backups.join(name), &ambient, history)?;
             findings.add(surroundings::of(&database, backups));
             if let Some(archivist) = archivist {
                 findings.add(vec![surroundings::archive(&*archivist)]);
@@ -449,16 +460,21 @@ impl Kernel {
     }
 
     fn upkeep(&self, upkeep: impl Upkeep) -> Ticket<()> {
-        let (reply, ticket) = Ticket::new();
-        let job = UpkeepJob {
-            upkeep,
-            reply,
-            outcome: Err(Error::Indeterminate),
-        };
-        let line = Actor::System.credential();
-        enqueue(&self.queue, &self.ambient, line, Box::new(job));
-        ticket
+        keep_up(&self.queue, &self.ambient, upkeep)
     }
+}
+
+/// Hands upkeep to the writer.
+fn keep_up(queue: &Queue<Box<dyn Job>>, ambient: &Ambient, upkeep: impl Upkeep) -> Ticket<()> {
+    let (reply, ticket) = Ticket::new();
+    let job = UpkeepJob {
+        upkeep,
+        reply,
+        outcome: Err(Error::Indeterminate),
+    };
+    let line = Actor::System.credential();
+    enqueue(queue, ambient, line, Box::new(job));
+    ticket
 }
 
 /// Does long work on a thread of its own.

@@ -30,6 +30,7 @@ pub mod tx;
 
 pub mod agent;
 pub mod archive;
+pub mod checkpoint;
 pub mod consumer;
 pub mod contact;
 pub mod discovery;

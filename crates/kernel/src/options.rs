@@ -11,6 +11,7 @@ use comity_domain::limits::{
 };
 
 use crate::ambient::Ambient;
+use crate::checkpoint::History;
 use crate::datadir::make_private_database;
 use crate::doctor::{Findings, examine, examine_copy, examine_tail};
 use crate::embedder::{Embedder, Hashed};
@@ -52,6 +53,8 @@ pub struct Options {
     pub sharing: Sharing,
     /// Where a copy goes before the schema is upgraded.
     pub backups: Option<PathBuf>,
+    /// What has the part of the log that was pruned, if there is one.
+    pub history: Option<Arc<dyn History>>,
     /// Where exports go; it is made when there is one.
     pub exports: Option<PathBuf>,
     /// How many reader threads there are.
@@ -109,6 +112,7 @@ impl Options {
             ambient: Ambient::system(),
             sharing: Sharing::Alone,
             backups: None,
+            history: None,
             exports: None,
             readers: READER_THREADS,
             queue_max: QUEUE_MAX,
@@ -266,12 +270,17 @@ fn unreachable_database(target: &PostgresTarget, error: StoreError) -> Error {
 
 impl Database {
     /// Examines everything; SQLite on a copy at `scratch`, which is removed afterwards.
-    pub(crate) fn examine(&self, scratch: &Path, ambient: &Ambient) -> Result<Findings, Error> {
+    pub(crate) fn examine(
+        &self,
+        scratch: &Path,
+        ambient: &Ambient,
+        history: Option<&dyn History>,
+    ) -> Result<Findings, Error> {
         match self {
             Self::Sqlite(file) => {
                 make_private_database(scratch)?;
                 let copied = file.copy_to(scratch).map_err(Error::from);
-                let findings = copied.and_then(|copy| examine_copy(&copy, ambient));
+                let findings = copied.and_then(|copy| examine_copy(&copy, ambient, history));
                 // The copy is ours alone; that it could not be removed harms nobody.
                 let _ = std::fs::remove_file(scratch);
                 findings
@@ -279,6 +288,7 @@ impl Database {
             Self::Postgres(target) => examine(
                 &mut PostgresReader::open_unhurried(target)?,
                 ambient,
+                history,
                 Vec::new(),
             ),
         }

@@ -38,7 +38,8 @@ pub fn replay_events(events: &[Recorded], target: &Options) -> Result<(), Error>
 /// log; engines may differ.
 ///
 /// Both end with the same log, chain, tables, epoch and answers; the target's lease clock goes on
-/// from the source's mark (3.2). Presence stays behind. Nothing may write to the source meanwhile.
+/// from the source's mark (3.2). What was pruned comes from the source's history, so that the target has
+/// the whole log. Presence stays behind. Nothing may write to the source meanwhile.
 /// `told` hears of each page that is in.
 pub fn replay_log(
     source: &Options,
@@ -52,7 +53,8 @@ pub fn replay_log(
     let memory = Memory::default();
     let lease = LeaseTime::from_micros(head.lease_us);
     let mut snapshot = Snapshot::unserved(&mut *reader, &memory, tip_of(&head));
-    fold::pages(&mut snapshot, head.seq, |page| {
+    let history = source.history.as_deref();
+    fold::pages(&mut snapshot, head.seq, history, |page| {
         refill.events(page, Some(lease))?;
         if let Some(last) = page.last() {
             told(last.seq, head.seq);

@@ -256,6 +256,12 @@ impl<'a, 'b> WriteTx<'a, 'b> {
         self.batch.guard(|session| drop_blobs(session))
     }
 
+    /// Lets the log begin behind an event that a checkpoint covers; the events go afterwards.
+    pub(crate) fn pruned_to(&mut self, through: Seq) -> Result<(), StoreError> {
+        let sql = "update log_head set pruned_to = ?1";
+        self.batch.write(sql, params![through], Rows::Exactly(1))
+    }
+
     /// Keeps where a hook stands, off the log; that there is one is on it.
     pub(crate) fn keep_hook(&mut self, kept: &Keep<'_>) -> Result<(), StoreError> {
         keep(self.batch, kept)

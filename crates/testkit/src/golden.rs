@@ -3,6 +3,7 @@
 //! A golden log is a log and the rows its version projected from it. Today's program must bring
 //! both to the same state: the rows by migration, the log by replay.
 
+mod checkpoint;
 mod discoveries;
 mod runs;
 mod sql;
@@ -157,6 +158,7 @@ pub fn scenario(kit: &Kit) {
     self::call(kit, &blue, "reserve_files", json!({ "paths": ["last"] }));
     call("revoke_token", json!({ "id": 1 }));
     call("retire_agent", json!({ "agent": 1, "reason": "done" }));
+    checkpoint::checkpoint(kit);
     let leaked =
         json!({ "project": "web", "to": ["operator"], "subject": "the key", "body": "is hunter2" });
     let leaked = self::call(kit, &Actor::OPERATOR, "send_message", leaked);

@@ -6,6 +6,7 @@ use std::process::{Command, Output, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use comity_archive::store::Past;
 use comity_kernel::actor::IdempotencyKey;
 use comity_kernel::agent::{Agent, RegisterAgent};
 use comity_kernel::ambient::Ambient;
@@ -15,7 +16,7 @@ use comity_kernel::log::Recorded;
 use comity_kernel::options::Database;
 use comity_kernel::project::{EnsureProject, Project};
 use comity_kernel::store::PostgresTarget;
-use comity_kernel::transfer::replay_events;
+use comity_kernel::transfer::{replay_events, replay_log};
 use comity_kernel::{Actor, AsOf, Caller, Error, Kernel, Options, Query, Reply};
 use tempfile::TempDir;
 
@@ -89,6 +90,8 @@ impl Kit {
             failpoints: failpoints.clone(),
         };
         options.readers = 2;
+        let archive = directory.path().join("archive.git");
+        options.history = Some(Arc::new(Past::of(archive)));
         Self {
             kernel: None,
             directory,
@@ -191,11 +194,24 @@ impl Kit {
 
     /// Judges the leases by the log, with none of the product's own rules.
     pub fn judge_leases(&mut self) -> Result<History, String> {
+        let pruned = self.shell("select pruned_to from log_head where pruned_to > 0");
+        if pruned.is_ok_and(|pruned| !pruned.trim().is_empty()) {
+            return self.judge_the_whole_log();
+        }
         leases::judge(self.kernel()).or_else(|_| {
             // A kernel that was told to stop, or gave up, answers nobody.
             self.restart();
             leases::judge(self.kernel())
         })
+    }
+
+    /// Judges the leases of a log that was pruned, on a copy that has all of it.
+    fn judge_the_whole_log(&self) -> Result<History, String> {
+        let directory = tempfile::tempdir().expect("a temporary directory");
+        let (copy, _) = options_for(Engine::Sqlite, directory.path());
+        let failed = |error: Error| error.to_string();
+        replay_log(&self.options, &copy, |_, _| {}).map_err(failed)?;
+        leases::judge(&Kernel::open(copy).map_err(failed)?)
     }
 
     /// Leaves the database unexamined: the test broke it on purpose.

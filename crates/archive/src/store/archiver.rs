@@ -8,8 +8,8 @@ use comity_kernel::ambient::Ambient;
 use comity_kernel::archive::batch::Blob;
 use comity_kernel::archive::position::{ArchivePosition, NotWritten};
 use comity_kernel::archive::{ArchiveBatch, ArchiveState, Batch};
-use comity_kernel::epoch::AskStanding;
-use comity_kernel::{Actor, Kernel};
+use comity_kernel::epoch::{AskStanding, Standing};
+use comity_kernel::{Actor, Error, Kernel};
 
 use super::error::ArchiveError;
 use super::lost::same_log;
@@ -172,20 +172,35 @@ impl Archiver {
         through: Seq,
         events_max: i64,
     ) -> Result<Batch, ArchiveError> {
+        Self::piece_of(&self.kernel, after, through, events_max)
+    }
+
+    /// Reads it from a kernel that may be another one with the same log.
+    pub(super) fn piece_of(
+        kernel: &Kernel,
+        after: Seq,
+        through: Seq,
+        events_max: i64,
+    ) -> Result<Batch, ArchiveError> {
         let asked = ArchiveBatch {
             after,
             through,
             events_max,
             bytes_max: BYTES_MAX,
         };
-        Ok(self.kernel.query(Actor::System, asked).wait()?.answer)
+        Ok(kernel.query(Actor::System, asked).wait()?.answer)
+    }
+
+    /// Asks where the log stands.
+    pub(super) fn standing(&self) -> Result<Standing, ArchiveError> {
+        Ok(self.kernel.query(Actor::System, AskStanding).wait()?.answer)
     }
 
     pub(super) fn open(&self) -> Result<Archive, ArchiveError> {
         let Settings {
             repository, lock, ..
         } = &self.settings;
-        let standing = self.kernel.query(Actor::System, AskStanding).wait()?.answer;
+        let standing = self.standing()?;
         let archive = Archive::open(repository, lock, &standing, &self.ambient)?;
         let database = standing.seq;
         if archive.through() > database {
@@ -219,10 +234,20 @@ impl Archiver {
         let Some(head) = archive.head() else {
             return Ok(());
         };
-        if same_log(&self.kernel, head)? {
-            return Ok(());
-        }
         let through = head.through;
+        match same_log(&self.kernel, head) {
+            Ok(true) => return Ok(()),
+            Ok(false) => {}
+            Err(Error::Pruned { oldest_seq }) => {
+                return Err(ArchiveError::Foreign {
+                    what: format!(
+                        "the archive ends at event {through}, the log begins at {oldest_seq}: what \
+                         lies between was in the archive that was here before"
+                    ),
+                });
+            }
+            Err(error) => return Err(error.into()),
+        }
         Err(ArchiveError::Foreign {
             what: format!(
                 "the archive's log is not the database's: they differ at event {through} or before"

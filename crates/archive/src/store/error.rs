@@ -24,6 +24,12 @@ pub enum ArchiveError {
     /// There was one, and it is not there any more.
     #[error("the archive's repository is gone")]
     Gone,
+    /// It is not there, and it alone has a part of the log.
+    #[error("the archive is not there, which alone has the events up to {through}")]
+    Needed {
+        /// The last of them.
+        through: Seq,
+    },
     /// The archive is ahead of the database.
     #[error("the archive goes to event {archive}, the database only to {database}")]
     Ahead {
@@ -87,7 +93,11 @@ impl ArchiveError {
     pub fn needs_a_person(&self) -> bool {
         matches!(
             self,
-            Self::Foreign { .. } | Self::Ahead { .. } | Self::Unwritable { .. } | Self::Unfit(_)
+            Self::Foreign { .. }
+                | Self::Needed { .. }
+                | Self::Ahead { .. }
+                | Self::Unwritable { .. }
+                | Self::Unfit(_)
         )
     }
 
@@ -102,6 +112,9 @@ impl ArchiveError {
             Self::Ahead { .. } => {
                 "the database lost its end: `comity restore --from-archive` brings it back, \
                  `comity serve --new-epoch` goes on without it"
+            }
+            Self::Needed { .. } => {
+                "the log was pruned: put the repository back in its place, or a copy of it"
             }
             Self::Gone => "it is made anew from the database",
             Self::Unwritable { .. } => "`comity doctor` says what is wrong with the log",

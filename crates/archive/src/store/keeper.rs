@@ -19,6 +19,7 @@ use super::error::ArchiveError;
 use super::render;
 use super::repository::{head_of, id_of};
 use super::verify;
+use super::whole::Source;
 use crate::export::export;
 use crate::git::Git;
 
@@ -132,6 +133,8 @@ impl Archiver {
             let failed = ArchiveError::io("an unfinished rebuild cannot be removed");
             std::fs::remove_dir_all(&aside).map_err(failed)?;
         }
+        // What was pruned comes from the old one.
+        let source = Source::of(self)?;
         let mut fresh = old.beside(&aside)?;
         let mut commits = 0;
         let head = *self.kernel().head().borrow();
@@ -157,13 +160,11 @@ impl Archiver {
                     }
                 }
             };
-            let batch = match next {
-                Some(next) => {
-                    let length = (next.get() - after.get()).min(ARCHIVE_BATCH_MAX);
-                    self.piece_up_to(after, next, length)?
-                }
-                None => self.piece(after, self.batch_max())?,
+            let (end, length) = match next {
+                Some(next) => (next, (next.get() - after.get()).min(ARCHIVE_BATCH_MAX)),
+                None => (Seq::new(i64::MAX), self.batch_max()),
             };
+            let batch = Self::piece_of(source.kernel()?, after, end, length)?;
             if batch.events.is_empty() {
                 break;
             }

@@ -65,10 +65,12 @@ impl End {
         if is_lost {
             return Ok(Self::Lost(behind(standing.seq.min(head.through))));
         }
-        if mine && !same_log(kernel, &head)? {
-            return Ok(Self::Replaced(behind(Seq::ZERO)));
+        match same_log(kernel, &head) {
+            Ok(false) if mine => Ok(Self::Replaced(behind(Seq::ZERO))),
+            // An archive that ends in what was pruned lost its own end; whoever writes it says so.
+            Ok(_) | Err(Error::Pruned { .. }) => Ok(Self::Whole),
+            Err(error) => Err(error),
         }
-        Ok(Self::Whole)
     }
 
     /// Refuses a database that has lost its end, whether or not it has grown another since.

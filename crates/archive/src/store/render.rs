@@ -101,6 +101,7 @@ fn rendered(batch: &Batch, recorded: &Recorded, event: &Event) -> Vec<(String, C
         | Event::ConsumerExpired(_)
         | Event::CustomAppended(_)
         | Event::EventRedacted(_)
+        | Event::LogPruned(_)
         | Event::EpochBegun(_) => Vec::new(),
         comity_kernel::discovery_event!() => discovery::file(batch, recorded, event)
             .into_iter()

@@ -73,6 +73,10 @@ impl Archive {
         let lock = take(lock)?;
         let epoch = standing.epoch.as_str();
         put_aside_if_left(path, standing)?;
+        let through = standing.pruned_to;
+        if !path.exists() && through > Seq::ZERO {
+            return Err(ArchiveError::Needed { through });
+        }
         if !path.exists() {
             let mark = Mark {
                 archive: to_hex(&ambient.random::<8>()),

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use comity_domain::Seq;
 use comity_domain::token::to_hex;
+use comity_kernel::Error;
 use comity_kernel::archive::{Batch, Verified};
 use comity_kernel::log::Event;
 use comity_kernel::redaction::MARK;
@@ -14,6 +15,7 @@ use super::contents::Contents;
 use super::error::ArchiveError;
 use super::render::{self, Content};
 use super::restore::events_of;
+use super::whole::Source;
 use super::{line, place};
 
 /// Differences that are told.
@@ -62,7 +64,9 @@ pub(super) fn verify(archiver: &Archiver) -> Result<Verified, ArchiveError> {
     }
     match compare(archiver, &contents, &mut found) {
         Ok(()) => {}
-        Err(ArchiveError::Foreign { what }) => found.differs(what),
+        Err(ArchiveError::Foreign { what } | ArchiveError::Kernel(Error::Damaged { what })) => {
+            found.differs(what);
+        }
         Err(error) => return Err(error),
     }
     if found.more > 0 {
@@ -137,6 +141,7 @@ fn compare(
     found: &mut Found,
 ) -> Result<(), ArchiveError> {
     let pieces = contents.pieces()?;
+    let source = Source::of(archiver)?;
     let (mut spans, mut after) = (pieces.iter(), Seq::ZERO);
     let mut expected = Expected::default();
     let paths = pieces.iter().map(|(_, _, path)| path.clone());
@@ -145,7 +150,7 @@ fn compare(
             return Ok(());
         };
         let length = last.get() - first.get() + 1;
-        let batch = archiver.piece_up_to(after, *last, length)?;
+        let batch = Archiver::piece_of(source.kernel()?, after, *last, length)?;
         after = *last;
         found.events += length;
         if line::write(&batch.events)? != bytes {

@@ -5,6 +5,7 @@ mod choosing;
 mod consumer;
 mod hook;
 mod list;
+mod prune;
 mod redact;
 mod tail;
 
@@ -27,6 +28,8 @@ pub(crate) enum EventsCommand {
     Stream(append::Stream),
     /// Take what somebody wrote out of an event, for ever.
     Redact(redact::Redact),
+    /// Leave the oldest part of the log to the archive alone.
+    Prune(prune::Prune),
     /// Consumers: programs that read the log from a place that is kept for them.
     #[command(subcommand)]
     Consumer(consumer::ConsumerCommand),
@@ -44,6 +47,7 @@ impl EventsCommand {
             Self::Append(append) => append.run(context),
             Self::Stream(stream) => stream.run(context),
             Self::Redact(redact) => redact.run(context),
+            Self::Prune(prune) => prune.run(context),
             Self::Consumer(consumer) => consumer.run(context),
             Self::Hook(hook) => hook.run(context),
         };

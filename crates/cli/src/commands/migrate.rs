@@ -1,6 +1,9 @@
 //! `comity migrate`.
 
+use std::sync::Arc;
+
 use clap::Args;
+use comity_archive::store::Past;
 use comity_kernel::datadir::DataDir;
 use comity_kernel::transfer::replay_log;
 use comity_kernel::{Error, Options};
@@ -28,6 +31,7 @@ impl Migrate {
         let _hold = data.hold_for_server()?;
         let mut source = context.config.options(data.database())?;
         source.backups = Some(data.backups()?);
+        source.history = Some(Arc::new(Past::of(data.archive())));
         let to_file = self.to == "sqlite";
         if to_file != context.config.has_database_url() {
             let rule = "must be the other engine: a `postgres://` URL, or `sqlite` where one is configured";

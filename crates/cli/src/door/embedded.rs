@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use comity_archive::store::{ArchiveError, End};
+use comity_archive::store::{ArchiveError, End, Past};
 use comity_domain::Seq;
 use comity_kernel::actor::{Actor, Caller};
 use comity_kernel::ambient::Ambient;
@@ -43,6 +43,7 @@ impl Embedded {
         let mut options = config.options(data.database())?;
         options.backups = Some(data.backups()?);
         options.exports = Some(data.exports());
+        options.history = Some(Arc::new(Past::of(data.archive())));
         options.sharing = Sharing::Shared;
         options.readers = 1;
         let kernel = Arc::new(Kernel::open(options)?);
@@ -73,6 +74,7 @@ impl Embedded {
         let mut options = config.options(data.database())?;
         options.backups = Some(data.backups()?);
         options.exports = Some(data.exports());
+        options.history = Some(Arc::new(Past::of(data.archive())));
         let mut kernel = Kernel::open(options.clone())?;
         match (End::of(&data.archive(), &kernel)?, when_lost) {
             (End::Lost(behind) | End::Replaced(behind), WhenLost::NewEpoch) => {

@@ -204,3 +204,66 @@ create trigger discovery_vector_delete before delete on discovery_vector for eac
 
 -- Up to where an archive was made anew: it holds nothing that was redacted before.
 alter table archive add column clean_to bigint not null default 0;
+
+-- Places up to which the log was pruned, and what it came to there. The number is that of the last event.
+create table checkpoint (
+    id bigint not null primary key,
+    hash bytea not null constraint checkpoint_hash check (length(hash) = 32),
+    state_hash text collate "C" not null,
+    schema bigint not null,
+    pruned_seq bigint not null,
+    pruned_at bigint not null,
+    revision bigint not null,
+    constraint checkpoint_later check (pruned_seq > id)
+);
+
+-- Only the log has checkpoints, once and for ever.
+create function checkpoint_insert() returns trigger language plpgsql as $$
+begin
+    if not exists (select 1 from event where seq = new.pruned_seq and kind = 'log_pruned'
+        and subject_type = 'checkpoint' and subject_id = new.id) then
+        raise exception using errcode = 'restrict_violation', message = tg_name;
+    end if;
+    return new;
+end $$;
+
+create trigger checkpoint_insert before insert on checkpoint for each row execute function checkpoint_insert();
+create trigger checkpoint_update before update on checkpoint for each row execute function refuse();
+create trigger checkpoint_delete before delete on checkpoint for each row execute function refuse();
+create trigger checkpoint_truncate before truncate on checkpoint for each statement execute function refuse();
+
+-- The log begins behind a checkpoint, or at its first event.
+create function log_head_pruned() returns trigger language plpgsql as $$
+begin
+    if new.pruned_to is distinct from old.pruned_to
+        and not exists (select 1 from checkpoint where id = new.pruned_to) then
+        raise exception using errcode = 'restrict_violation', message = tg_name;
+    end if;
+    return new;
+end $$;
+
+create trigger log_head_pruned before update on log_head for each row execute function log_head_pruned();
+
+-- Off the log: what the pages of runs show of events that were pruned.
+create table pruned_event (
+    seq bigint not null primary key,
+    at bigint not null,
+    v bigint not null,
+    kind text collate "C" not null,
+    project bigint,
+    actor text collate "C" not null,
+    subject_type text collate "C" not null,
+    subject_id bigint not null,
+    run bigint not null,
+    correlation text collate "C",
+    payload_sha256 bytea not null,
+    payload text collate "C",
+    hash bytea not null
+);
+create index pruned_event_by_run on pruned_event (run, seq);
+
+-- Off the log: how many events of each run were pruned.
+create table pruned_run (
+    run bigint not null primary key,
+    events bigint not null
+);

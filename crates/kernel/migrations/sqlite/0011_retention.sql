@@ -151,3 +151,56 @@ alter table archive add column clean_to integer not null default 0;
 -- Words that are taken out of the index leave nothing behind.
 insert into message_text (message_text, rank) values ('secure-delete', 1);
 insert into discovery_text (discovery_text, rank) values ('secure-delete', 1);
+
+-- Places up to which the log was pruned, and what it came to there. The number is that of the last event.
+create table checkpoint (
+    id integer not null primary key,
+    hash blob not null constraint checkpoint_hash check (length(hash) = 32),
+    state_hash text not null,
+    schema integer not null,
+    pruned_seq integer not null,
+    pruned_at integer not null,
+    revision integer not null,
+    constraint checkpoint_later check (pruned_seq > id)
+) strict;
+
+-- Only the log has checkpoints, once and for ever.
+create trigger checkpoint_insert before insert on checkpoint
+when exists (select 1 from checkpoint where id = new.id)
+    or not exists (select 1 from event where seq = new.pruned_seq and kind = 'log_pruned'
+        and subject_type = 'checkpoint' and subject_id = new.id)
+begin select raise(abort, 'checkpoint_insert'); end;
+create trigger checkpoint_update before update on checkpoint
+begin select raise(abort, 'checkpoint_update'); end;
+create trigger checkpoint_delete before delete on checkpoint
+begin select raise(abort, 'checkpoint_delete'); end;
+
+-- The log begins behind a checkpoint, or at its first event.
+create trigger log_head_pruned before update on log_head
+when new.pruned_to is not old.pruned_to
+    and not exists (select 1 from checkpoint where id = new.pruned_to)
+begin select raise(abort, 'log_head_pruned'); end;
+
+-- Off the log: what the pages of runs show of events that were pruned.
+create table pruned_event (
+    seq integer not null primary key,
+    at integer not null,
+    v integer not null,
+    kind text not null,
+    project integer,
+    actor text not null,
+    subject_type text not null,
+    subject_id integer not null,
+    run integer not null,
+    correlation text,
+    payload_sha256 blob not null,
+    payload text,
+    hash blob not null
+) strict;
+create index pruned_event_by_run on pruned_event (run, seq);
+
+-- Off the log: how many events of each run were pruned.
+create table pruned_run (
+    run integer not null primary key,
+    events integer not null
+) strict;

@@ -5,6 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use comity_domain::limits::LOG_PAGE;
 use comity_domain::{
     AgentId, DiscoveryId, DispatchId, LeaseTime, MessageId, ProjectId, ReservationId, RunId, Seq,
     Sha256Hex, Slug, Timestamp,
@@ -17,6 +18,7 @@ use crate::actor::{Actor, Party};
 use crate::agent::{Agent, table as agent_table};
 use crate::epoch::event::EpochBegun;
 use crate::error::Error;
+use crate::event::pruned;
 use crate::log::{self, Event, Recorded};
 use crate::params;
 use crate::query::Query;
@@ -142,6 +144,8 @@ impl Query for ArchiveBatch {
     type Answer = Batch;
 
     fn run(&self, _: &Actor, snapshot: &mut Snapshot<'_>) -> Result<Batch, Error> {
+        // What only the archive has cannot be archived anew.
+        pruned::must_go_on(snapshot, self.after)?;
         let fitting = log::table::fitting(snapshot, self.after, self.events_max, self.bytes_max)?;
         let mut events = log::table::page(snapshot, self.after, fitting)?;
         // A piece is of one epoch, so that there is no gap in it.
@@ -162,6 +166,24 @@ impl Query for ArchiveBatch {
         };
         batch.gather(snapshot)?;
         Ok(batch)
+    }
+}
+
+/// Asks for the next page of the log, without what its files are rendered from.
+#[derive(Clone, Copy, Debug)]
+pub struct LogPage {
+    /// The event before it.
+    pub after: Seq,
+}
+
+impl Query for LogPage {
+    const NAME: &'static str = "log_page";
+    const WHO: &'static [Party] = &[];
+    type Answer = Vec<Recorded>;
+
+    fn run(&self, _: &Actor, snapshot: &mut Snapshot<'_>) -> Result<Vec<Recorded>, Error> {
+        pruned::must_go_on(snapshot, self.after)?;
+        Ok(log::table::bounded_page(snapshot, self.after, LOG_PAGE)?)
     }
 }
 
@@ -252,6 +274,7 @@ impl Mentioned {
             | Event::ConsumerExpired(_)
             | Event::CustomAppended(_)
             | Event::EventRedacted(_)
+            | Event::LogPruned(_)
             | Event::EpochBegun(_) => {}
             work_event!() => self.add_work(event),
             discovery_event!() => self.add_discovery(event),

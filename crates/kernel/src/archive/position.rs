@@ -40,7 +40,7 @@ impl Query for ArchivePosition {
     }
 }
 
-pub(super) fn position(
+pub(crate) fn position(
     read: &mut impl Read,
     archive: &str,
 ) -> Result<Option<Position>, StoreError> {

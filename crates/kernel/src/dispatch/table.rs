@@ -323,7 +323,8 @@ pub(super) fn count_held(read: &mut impl Read, agent: AgentId) -> Result<i64, St
     )
 }
 
-/// Tells whether an event is somebody's claim of a dispatch.
+/// Tells whether an event is somebody's claim of a dispatch. Of what was pruned the log does not know:
+/// whoever names it had a claim that is long over, or guesses, and has none either way.
 pub(super) fn was_claimed_by(
     read: &mut impl Read,
     id: DispatchId,
@@ -331,8 +332,9 @@ pub(super) fn was_claimed_by(
     fence: Seq,
 ) -> Result<bool, StoreError> {
     read.one(
-        "select count(*) from event where seq = ?1 and kind = 'dispatch_claimed'
-             and subject_type = 'dispatch' and subject_id = ?2 and actor = ?3",
+        "select (select count(*) from log_head where pruned_to >= ?1) + (
+             select count(*) from event where seq = ?1 and kind = 'dispatch_claimed'
+             and subject_type = 'dispatch' and subject_id = ?2 and actor = ?3)",
         params![fence, id, &actor.to_string()],
         |row| Ok(row.take::<i64>()? > 0),
     )

@@ -32,6 +32,15 @@ pub struct LostEnd {
 ///
 /// What was answered and not even archived is above the archive's end too, so a gap is left.
 pub fn begin_epoch(options: &Options, lost: &LostEnd) -> Result<Seq, Error> {
+    let pruned_to = lost.standing.pruned_to;
+    if pruned_to > Seq::ZERO {
+        return Err(Error::Unusable {
+            what: format!(
+                "the events up to {pruned_to} are in the archive alone, which a new epoch would \
+                 leave: restore the database from it instead"
+            ),
+        });
+    }
     let mut writer = Opened::new(options)?.writer;
     let head = writer.begin()?;
     let begun = first_event(options, &head, lost).and_then(|first| {

@@ -3,7 +3,9 @@
 use comity_domain::Seq;
 
 use crate::actor::{Actor, Party};
+use crate::checkpoint::table::{self as checkpoint, pruned_to};
 use crate::error::Error;
+use crate::event::pruned;
 use crate::params;
 use crate::query::Query;
 use crate::store::Row;
@@ -22,6 +24,8 @@ pub struct Standing {
     pub seq: Seq,
     /// The chain's hash there.
     pub hash: [u8; 32],
+    /// Up to where the log was pruned: the archive alone has that part.
+    pub pruned_to: Seq,
     /// Epochs that were left, each with the first number that is not of it any more.
     left: Vec<(String, Seq)>,
 }
@@ -52,12 +56,13 @@ impl Query for AskStanding {
             epoch,
             seq: snapshot.head(),
             hash: *snapshot.hash(),
+            pruned_to: pruned_to(snapshot)?,
             left,
         })
     }
 }
 
-/// Asks what the chain's hash is at an event.
+/// Asks what the chain's hash is at an event; of one that was pruned only a checkpoint knows.
 #[derive(Clone, Copy, Debug)]
 pub struct LinkAt {
     /// The event.
@@ -71,6 +76,14 @@ impl Query for LinkAt {
 
     fn run(&self, _: &Actor, snapshot: &mut Snapshot<'_>) -> Result<Self::Answer, Error> {
         let sql = "select hash from event where seq = ?1";
-        Ok(snapshot.row(sql, params![self.seq], Row::take)?)
+        let link = snapshot.row(sql, params![self.seq], Row::take)?;
+        if link.is_some() {
+            return Ok(link);
+        }
+        if let Some(checkpoint) = checkpoint::at(snapshot, self.seq)? {
+            return Ok(Some(checkpoint.hash));
+        }
+        pruned::must_be_left(snapshot, self.seq)?;
+        Ok(None)
     }
 }

@@ -3,6 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::Error;
+use crate::checkpoint::Obstacle;
 use crate::gate::Examined;
 use crate::reservation::Conflict;
 
@@ -77,6 +78,9 @@ impl Error {
             }
             Self::Pruned { .. } => {
                 "go on with `since` one below `oldest_seq`, a consumer by `reset_consumer`; the archive has the rest"
+            }
+            Self::StillNeeded { .. } => {
+                "prune no further than the smallest `may_go_to`, or wait until they have come further"
             }
             other => other.hint_of_the_place(),
         }
@@ -158,6 +162,7 @@ impl Error {
                 json!({ "given": given, "present": present })
             }
             Self::Pruned { oldest_seq } => json!({ "oldest_seq": oldest_seq }),
+            Self::StillNeeded { by } => json!({ "by": by }),
             Self::UnknownRecipient { name, near } => json!({ "name": name, "near": near }),
             Self::ReservationConflict { conflicts } => json!({ "conflicts": conflicts }),
             Self::NotHolder { held_by, .. } => json!({ "held_by": held_by }),
@@ -214,4 +219,13 @@ pub(super) fn worth(score: Option<f64>) -> String {
         || "has no score".to_owned(),
         |score| format!("has the score {score}"),
     )
+}
+
+/// Says who still needs what would be pruned.
+pub(super) fn still_needed(by: &[Obstacle]) -> String {
+    let told: Vec<_> = by
+        .iter()
+        .map(|one| format!("{} (up to event {} may go)", one.what, one.may_go_to))
+        .collect();
+    format!("in the way of pruning: {}", told.join("; "))
 }

@@ -142,7 +142,7 @@ impl Vision {
             | Event::HookAdded(_)
             | Event::HookRemoved(_)
             | Event::EventRedacted(_) => Self::Operator,
-            Event::EpochBegun(_) => Self::Everybody,
+            Event::EpochBegun(_) | Event::LogPruned(_) => Self::Everybody,
             Event::StateSaved(one) => Self::kept(one.project, one.owner),
             Event::StateDeleted(one) => Self::kept(one.project, one.owner),
             Event::StateExpired(one) => Self::kept(one.project, one.owner),

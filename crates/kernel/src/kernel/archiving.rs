@@ -4,10 +4,17 @@ use std::sync::{Arc, PoisonError};
 
 use comity_domain::Seq;
 
-use super::{Kernel, on_thread};
+use super::{Kernel, ask, keep_up, on_thread, submit};
+use crate::actor::{Actor, Caller};
+use crate::ambient::Ambient;
 use crate::archive::position::{Freed, MadeAnew, Moved, NotWritten};
 use crate::archive::{ArchiveId, Archivist, Export, Exported, Exporting};
+use crate::checkpoint::history::{History, checkpoint_at};
+use crate::checkpoint::{IsLeft, PlanPrune, Prune, PruneLog, PrunePiece, Pruned};
 use crate::error::Error;
+use crate::store::job::{Audience, Job};
+use crate::store::queue::Queue;
+use crate::store::readers::ReadQueue;
 use crate::ticket::Ticket;
 
 impl Kernel {
@@ -52,6 +59,30 @@ impl Kernel {
         })
     }
 
+    /// Prunes the log on a thread of its own: the archive is folded up to there first, and must come
+    /// to what the log has. One such work at a time.
+    pub(crate) fn prune(&self, caller: Caller, asked: Prune) -> Ticket<Pruned> {
+        let Some(history) = self.history.clone() else {
+            return Ticket::answered(Err(Error::Unusable {
+                what: "there is no archive here, which must have what is pruned".to_owned(),
+            }));
+        };
+        let pruning = Pruning {
+            queue: Arc::clone(&self.queue),
+            reads: Arc::clone(&self.reads),
+            ambient: self.ambient.clone(),
+            history,
+            caller,
+        };
+        let turn = Arc::clone(&self.long_work);
+        on_thread(move || match turn.try_lock() {
+            Ok(_turn) => pruning.run(asked),
+            Err(_) => Err(Error::Busy {
+                reason: "another examination, copy or export runs".to_owned(),
+            }),
+        })
+    }
+
     /// Notes that an archive has come further, and what of it could not be written.
     pub fn archive_moved(
         &self,
@@ -76,5 +107,58 @@ impl Kernel {
     /// Notes that something of an archive left the quarantine.
     pub fn archive_freed(&self, archive: ArchiveId, seq: Seq, path: String) -> Ticket<()> {
         self.upkeep(Freed { archive, seq, path })
+    }
+}
+
+/// The pruning of a log, with what of the kernel it takes.
+struct Pruning {
+    queue: Arc<Queue<Box<dyn Job>>>,
+    reads: Arc<ReadQueue>,
+    ambient: Ambient,
+    history: Arc<dyn History>,
+    caller: Caller,
+}
+
+impl Pruning {
+    fn run(self, asked: Prune) -> Result<Pruned, Error> {
+        let keep = asked.keep()?;
+        let archive = self.history.archive()?;
+        let plan = PlanPrune {
+            keep,
+            archive: archive.clone(),
+        };
+        let plan = ask(&self.reads, &self.ambient, Actor::System, plan).wait()?;
+        let plan = plan.answer;
+        if asked.dry_run || plan.through == plan.pruned_to {
+            return Ok(plan.told(asked.dry_run));
+        }
+        if !plan.in_the_way.is_empty() {
+            let by = plan.in_the_way;
+            return Err(Error::StillNeeded { by });
+        }
+        let found = checkpoint_at(&*self.history, plan.through, plan.schema, &self.ambient)?;
+        let command = PruneLog {
+            archive: archive.to_string(),
+            through: plan.through,
+            hash: found.hash,
+            state_hash: found.state_hash.clone(),
+            schema: found.schema,
+        };
+        // It needs no key: what was pruned stays pruned, however often somebody asks.
+        let caller = Caller {
+            key: None,
+            ..self.caller
+        };
+        submit(&self.queue, &self.ambient, caller, command, Audience::Any).wait()?;
+        while ask(&self.reads, &self.ambient, Actor::System, IsLeft)
+            .wait()?
+            .answer
+        {
+            keep_up(&self.queue, &self.ambient, PrunePiece).wait()?;
+        }
+        Ok(Pruned {
+            state_hash: Some(found.state_hash),
+            ..plan.told(false)
+        })
     }
 }

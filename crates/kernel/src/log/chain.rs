@@ -42,6 +42,16 @@ impl Chain {
         }
     }
 
+    /// Starts behind a checkpoint, which was proven when it was made.
+    pub const fn behind_checkpoint(seq: Seq, hash: [u8; 32]) -> Self {
+        Self {
+            seq,
+            hash,
+            events: 0,
+            open: BTreeMap::new(),
+        }
+    }
+
     /// Takes the next event, or says what is wrong with it.
     pub fn follow(&mut self, event: &Recorded) -> Result<(), String> {
         let seq = event.seq;
@@ -109,6 +119,11 @@ impl Chain {
     /// Returns how many events were followed.
     pub const fn events(&self) -> u64 {
         self.events
+    }
+
+    /// Returns the hash of the last link.
+    pub const fn hash(&self) -> &[u8; 32] {
+        &self.hash
     }
 
     /// Returns how far the chain was followed.

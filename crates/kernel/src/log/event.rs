@@ -4,6 +4,7 @@ use comity_domain::{CustomKind, ProjectId, RunId, Seq, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use crate::agent::event::{AgentRegistered, AgentRetired, AgentUpdated};
+use crate::checkpoint::event::LogPruned;
 use crate::consumer::event::{ConsumerExpired, ConsumerRegistered, ConsumerReset};
 use crate::contact::event::{ContactAnswered, ContactRequested};
 use crate::discovery::event::{
@@ -103,6 +104,8 @@ subjects! {
     Consumer = "consumer",
     /// An event that was redacted.
     Redaction = "redaction",
+    /// A place up to which the log was pruned.
+    Checkpoint = "checkpoint",
 }
 
 /// Where an event stands: what `apply` may know beside the payload.
@@ -315,6 +318,7 @@ events! {
     "consumer_reset", 1, ConsumerReset;
     "consumer_expired", 1, ConsumerExpired;
     "event_redacted", 1, EventRedacted;
+    "log_pruned", 1, LogPruned;
 }
 
 /// Matches every event of runs and dispatches, for whoever treats them alike.

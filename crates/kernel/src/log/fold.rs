@@ -8,6 +8,7 @@ use super::chain::Chain;
 use super::event::{Event, Place, Tables};
 use super::line::{Envelope, Named, Recorded};
 use super::table;
+use crate::checkpoint::{self, History, history};
 use crate::error::Error;
 use crate::redaction::words;
 use crate::store::search::{Indexing, Words};
@@ -114,13 +115,23 @@ pub(crate) fn append_and_apply(
     Ok(target.settle()?)
 }
 
-/// Hands over the whole log page by page, its chain verified on the way.
+/// Hands over the whole log page by page, its chain verified on the way: what was pruned from the
+/// history, the rest from the database.
 pub fn pages(
     read: &mut impl Read,
     head: Seq,
+    history: Option<&dyn History>,
     mut visit: impl FnMut(&[Recorded]) -> Result<(), Error>,
 ) -> Result<Chain, Error> {
-    let mut chain = Chain::from_start();
+    let pruned_to = checkpoint::table::pruned_to(read)?;
+    let mut chain = match pruned_to {
+        Seq::ZERO => Chain::from_start(),
+        _ => history::follow(
+            history::must_be_there(history, pruned_to)?,
+            pruned_to,
+            &mut visit,
+        )?,
+    };
     while chain.seq() < head {
         let page = table::bounded_page(read, chain.seq(), LOG_PAGE)?;
         if page.is_empty() {

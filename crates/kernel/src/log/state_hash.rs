@@ -8,7 +8,7 @@ use crate::store::{StoreError, Value};
 use crate::tx::Read;
 
 /// Tables that `apply` writes, in name order, each with its columns in a fixed order.
-pub const PROJECTED: [(&str, &str); 34] = [
+pub const PROJECTED: [(&str, &str); 35] = [
     (
         "agent",
         "select id, project_id, name, name_folded, program, model, task, metadata, orchestrate,
@@ -28,6 +28,11 @@ pub const PROJECTED: [(&str, &str); 34] = [
         "artifact",
         "select id, run_id, phase, kind, path, url, sha256, agent_id, created_at, withdrawn_at
          from artifact order by id",
+    ),
+    (
+        "checkpoint",
+        "select id, hash, state_hash, schema, pruned_seq, pruned_at, revision
+         from checkpoint order by id",
     ),
     (
         "consumer",
@@ -197,7 +202,7 @@ pub const PROJECTED: [(&str, &str); 34] = [
 
 /// Tables that are not projections: the log itself, the index of words, the steps
 /// that dispatches and discoveries may take, and what upkeep writes.
-pub const OFF_LOG: [&str; 17] = [
+pub const OFF_LOG: [&str; 19] = [
     "archive",
     "archive_commit",
     "blob",
@@ -214,6 +219,8 @@ pub const OFF_LOG: [&str; 17] = [
     "log_head",
     "message_text",
     "presence",
+    "pruned_event",
+    "pruned_run",
     "quarantine",
 ];
 

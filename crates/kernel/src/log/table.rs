@@ -121,6 +121,18 @@ pub fn last_of_run<T>(
         params![run, until, limit],
         |row| Ok(map(recorded(row)?)),
     )?;
+    let missing = limit - i64::try_from(last.len()).unwrap_or(limit);
+    if missing > 0 {
+        // Some may have been pruned since: as many as a page shows are kept.
+        last.extend(read.rows(
+            "select seq, at, v, kind, project, actor, subject_type, subject_id, run, correlation,
+                payload_sha256, payload, hash
+             from pruned_event where run = ?1 and seq <= ?2
+             order by seq desc limit cast(?3 as bigint)",
+            params![run, until, missing],
+            |row| Ok(map(recorded(row)?)),
+        )?);
+    }
     last.reverse();
     Ok(last)
 }
@@ -132,12 +144,18 @@ pub fn count_of_run(
     until: Seq,
     max: i64,
 ) -> Result<i64, StoreError> {
-    read.one(
+    let counted: i64 = read.one(
         "select count(*) from (
             select seq from event where run = ?1 and seq <= ?2 limit cast(?3 as bigint)) counted",
         params![run, until, max],
         Row::take,
-    )
+    )?;
+    let pruned: Option<i64> = read.row(
+        "select events from pruned_run where run = ?1",
+        params![run],
+        Row::take,
+    )?;
+    Ok(counted.saturating_add(pruned.unwrap_or(0)).min(max))
 }
 
 /// The kinds of event that say what a run is for, where it is and how it stands.
@@ -161,12 +179,23 @@ pub fn newest_steering(
     until: Seq,
 ) -> Result<Option<Recorded>, StoreError> {
     // The list is that of the index, which is used only where it is repeated.
-    read.row(
+    let newest = read.row(
         "select seq, at, v, kind, project, actor, subject_type, subject_id, run, correlation,
             payload_sha256, payload, hash
          from event where run = ?1 and kind = ?2 and seq <= ?3 and kind in
             ('run_created', 'run_updated', 'run_advanced', 'gate_overridden', 'run_rolled_back',
             'run_paused', 'run_resumed', 'run_cancelled', 'run_failed')
+         order by seq desc limit 1",
+        params![run, kind, until],
+        recorded,
+    )?;
+    if newest.is_some() {
+        return Ok(newest);
+    }
+    read.row(
+        "select seq, at, v, kind, project, actor, subject_type, subject_id, run, correlation,
+            payload_sha256, payload, hash
+         from pruned_event where run = ?1 and kind = ?2 and seq <= ?3
          order by seq desc limit 1",
         params![run, kind, until],
         recorded,

@@ -15,6 +15,7 @@ use super::registry::find;
 use crate::actor::{Actor, Caller};
 use crate::archive::archivist::{AskStatus, Rebuild, Retry, Verify};
 use crate::archive::{Archivist, Export};
+use crate::checkpoint::Prune;
 use crate::command::{Command, Issued};
 use crate::consumer::PollConsumer;
 use crate::consumer::poll::NoteSeen;
@@ -242,6 +243,13 @@ pub(super) fn call_export(kernel: &Kernel, caller: Caller, request: Value) -> Ca
         return refused(Error::invalid("to", rule));
     }
     beside(kernel.export(export))
+}
+
+pub(super) fn call_prune(kernel: &Kernel, caller: Caller, request: Value) -> Call {
+    match operators_alone::<Prune>(&caller, "prune", request) {
+        Ok(prune) => beside(kernel.prune(caller, prune)),
+        Err(error) => refused(error),
+    }
 }
 
 /// Has whoever writes the archive answer.

@@ -10,6 +10,7 @@ use comity_domain::{
 use super::event::RunCreated;
 use super::table::Run;
 use crate::error::{Error, Impossible};
+use crate::event::pruned;
 use crate::log::{Event, Recorded, table as log_table};
 use crate::tx::Read;
 
@@ -27,6 +28,7 @@ pub(crate) struct Past {
 
 /// Folds the events of a run up to a place in the log; nothing if it was not there yet.
 pub(crate) fn past(read: &mut impl Read, run: &Run, until: Seq) -> Result<Option<Past>, Error> {
+    pruned::must_be_left_of_run(read, run.id, Seq::ZERO)?;
     let mut past: Option<Past> = None;
     let mut since = Seq::ZERO;
     loop {

@@ -9,6 +9,7 @@ use super::table;
 use super::tell::tell;
 use crate::actor::{Actor, Party};
 use crate::error::Error;
+use crate::event::pruned;
 use crate::event::tell::who;
 use crate::log::{Event, Recorded, table as log_table};
 use crate::page::{After, Limit, Page};
@@ -56,6 +57,7 @@ impl Query for RunTimeline {
     fn run(&self, actor: &Actor, snapshot: &mut Snapshot<'_>) -> Result<Page<Happened>, Error> {
         let run = table::visible(snapshot, actor, self.run)?;
         let until = snapshot.head();
+        pruned::must_be_left_of_run(snapshot, run.id, Seq::new(self.after.get()))?;
         let read = |after: i64, limit: i64| {
             let since = Seq::new(after);
             let page = log_table::of_run(snapshot, run.id, since, until, limit)?;

@@ -85,6 +85,7 @@ fn one_of_each(town: &Town) -> Vec<(&'static str, String, Value)> {
         ("archive_verify", "POST /api/archive/verify", json!({})),
         ("archive_rebuild", "POST /api/archive/rebuild", json!({})),
         ("archive_retry", "POST /api/archive/retry", json!({})),
+        ("prune", "POST /api/events/prune", json!({ "before": 1 })),
     ]
     .map(|(name, request, body)| (name, line(request), body));
     let (mail, leases) = (mail_of_each(&blues), leases_of_each(&blues));
@@ -476,7 +477,7 @@ fn must_have_its_number(town: &Town, name: &str, answer: &Value) {
     match (name, operation.effect) {
         // A copy and the archive are beside the log.
         (
-            "backup" | "export" | "archive_status" | "archive_verify" | "archive_rebuild"
+            "prune" | "backup" | "export" | "archive_status" | "archive_verify" | "archive_rebuild"
             | "archive_retry",
             _,
         ) => assert_eq!((seq, as_of), (None, None), "{answer}"),

@@ -5,6 +5,7 @@ mod discoveries;
 mod dispatches;
 mod epoch;
 mod export;
+mod pruning;
 mod redactions;
 mod runs;
 

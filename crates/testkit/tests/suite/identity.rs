@@ -302,7 +302,7 @@ fn must_answer_unless_unusable(
 }
 
 fn answered_by_the_archivist(operation: &Operation) -> bool {
-    operation.name.starts_with("archive_") || operation.name == "export"
+    operation.name.starts_with("archive_") || matches!(operation.name, "export" | "prune")
 }
 
 /// Tells whether an answer names anything of the other project.

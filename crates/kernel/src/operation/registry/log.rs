@@ -1,8 +1,9 @@
 //! Events, consumers, streams and hooks.
 
-use super::super::call::call_poll;
-use super::super::entry::{command, query, route, waiting};
+use super::super::call::{call_poll, call_prune};
+use super::super::entry::{archivist, command, query, route, waiting};
 use super::super::surface::{Effect, Method, NoTool, Operation, Profile, Tool};
+use crate::checkpoint::{Prune, Pruned};
 use crate::consumer::{AckConsumer, ListConsumers, PollConsumer, RegisterConsumer, ResetConsumer};
 use crate::event::Events;
 use crate::hook::{AddHook, DeadLetters, ListHooks, RemoveHook, RetryDeadLetter};
@@ -78,4 +79,8 @@ pub(super) const OPERATIONS: &[Operation] = &[
         .http(&[route(Post, "/api/events/{seq}/redact", &["seq"])])
         .mcp(Tool::None(Person))
         .cli(&["events redact"]),
+    archivist::<Prune, Pruned>("prune", Ends, call_prune)
+        .http(&[route(Post, "/api/events/prune", &[])])
+        .mcp(Tool::None(Person))
+        .cli(&["events prune"]),
 ];

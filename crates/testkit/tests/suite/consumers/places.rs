@@ -1,5 +1,9 @@
 //! Where a consumer is: moved, passed by pruning, over the end of an epoch, by programs of two ages.
 
+use comity_domain::Seq;
+use comity_kernel::archive::ArchiveId;
+use comity_kernel::checkpoint::PruneLog;
+use comity_kernel::epoch::LinkAt;
 use comity_kernel::tx::{Read as _, Snapshot};
 use comity_kernel::{Actor, Error, Party, Query};
 use comity_testkit::{both_engines, golden};
@@ -46,7 +50,7 @@ both_engines! {
     // I3: told, with the oldest event left, until it is moved
     fn who_was_passed_by_pruning_is_told(engine) {
         let mut reader = Reader::new(engine);
-        reader.register(&json!({ "since": 2 }));
+        reader.register(&json!({ "since": 2, "ttl": "1h" }));
         reader.team.kit.expect_damage();
         prune(&reader, 5);
         let pruned = |answer: Result<Value, Error>| {
@@ -130,18 +134,28 @@ both_engines! {
     }
 }
 
-/// Prunes the log up to an event, as a stranger with a connection would.
+/// Prunes the log up to an event; who is not durable is passed.
 fn prune(reader: &Reader, to: i64) {
     let kit = &reader.team.kit;
-    let head = format!("update log_head set pruned_to = {to}");
-    kit.shell(&head).unwrap();
-    let first = kit.shell("select min(seq) from event").unwrap();
-    let first: i64 = first
-        .split_whitespace()
-        .find_map(|word| word.parse().ok())
+    let archive = ArchiveId::parse("none").unwrap();
+    let through = Seq::new(to);
+    let noted = kit
+        .kernel()
+        .archive_moved(archive, Seq::new(1), through, Vec::new());
+    noted.wait().unwrap();
+    let hash = kit
+        .ask_as(Actor::System, LinkAt { seq: through })
+        .unwrap()
+        .answer
         .unwrap();
-    for seq in first..=to {
-        kit.shell(&format!("delete from event where seq = {seq}"))
-            .unwrap();
-    }
+    let pruned = PruneLog {
+        archive: "none".to_owned(),
+        through,
+        hash,
+        state_hash: String::new(),
+        schema: 0,
+    };
+    kit.run(pruned).unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread().build();
+    runtime.unwrap().block_on(kit.kernel().sweep()).unwrap();
 }

@@ -167,6 +167,7 @@ fn lease_sample(operation: &Operation, subject: &Subject) -> Value {
         "release_lock" => about(json!({ "name": "canary port" })),
         "list_locks" | "list_scopes" => about(json!({ "limit": 5, "after": "0" })),
         "claim_sentinel" => about(json!({ "name": "new", "scope": "eu", "every": "1h" })),
+        "prune" => json!({ "before": 1, "dry_run": true }),
         "redact" => json!({ "seq": 1, "reason": "a secret" }),
         "reset_sentinel" => about(json!({ "name": "canary watch", "scope": "eu" })),
         "save_state" => about(json!({

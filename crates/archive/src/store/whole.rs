@@ -1,0 +1,110 @@
+//! The whole log of a workspace, where its beginning is in the archive alone.
+
+use std::fs::DirBuilder;
+use std::os::unix::fs::DirBuilderExt as _;
+use std::path::PathBuf;
+
+use comity_domain::Seq;
+use comity_kernel::archive::batch::LogPage;
+use comity_kernel::checkpoint::History as _;
+use comity_kernel::epoch::Standing;
+use comity_kernel::transfer::Refill;
+use comity_kernel::{Actor, Error, Kernel, Options};
+
+use super::archiver::Archiver;
+use super::error::ArchiveError;
+use super::past::Past;
+
+/// A copy of the workspace that has the whole log, beside the archive; it goes when it is dropped.
+///
+/// The files of an archive are rendered from the events and from what is known of them, so whoever
+/// renders those of events that were pruned asks the copy.
+pub(super) struct Whole {
+    kernel: Option<Kernel>,
+    directory: PathBuf,
+}
+
+impl Whole {
+    /// Makes one: what was pruned from the archive, the rest from the log, the chain followed.
+    pub(super) fn of(archiver: &Archiver, standing: &Standing) -> Result<Self, ArchiveError> {
+        let directory = archiver.repository().with_extension("whole");
+        let failed = || ArchiveError::io("the whole log cannot be put beside the archive");
+        if directory.exists() {
+            std::fs::remove_dir_all(&directory).map_err(failed())?;
+        }
+        DirBuilder::new()
+            .mode(0o700)
+            .create(&directory)
+            .map_err(failed())?;
+        let mut whole = Self {
+            kernel: None,
+            directory,
+        };
+        let options = Options::sqlite(whole.directory.join("comity.db"));
+        Self::fill(archiver, standing, &options)?;
+        whole.kernel = Some(Kernel::open(options)?);
+        Ok(whole)
+    }
+
+    fn fill(
+        archiver: &Archiver,
+        standing: &Standing,
+        options: &Options,
+    ) -> Result<(), ArchiveError> {
+        let mut refill = Refill::into(options)?;
+        let past = Past::of(archiver.repository().to_owned());
+        past.pages(standing.pruned_to, &mut |page| refill.events(page, None))?;
+        let mut after = standing.pruned_to;
+        while after < standing.seq {
+            let asked = LogPage { after };
+            let page = archiver.kernel().query(Actor::System, asked).wait()?.answer;
+            let Some(last) = page.last().map(|event| event.seq) else {
+                break;
+            };
+            refill.events(&page, None)?;
+            after = last;
+        }
+        refill.finish(&standing.epoch)?;
+        Ok(())
+    }
+
+    /// Returns the kernel of the copy.
+    pub(super) fn kernel(&self) -> Result<&Kernel, ArchiveError> {
+        let closed = || Error::Unusable {
+            what: "the copy of the whole log is closed".to_owned(),
+        };
+        Ok(self.kernel.as_ref().ok_or_else(closed)?)
+    }
+}
+
+impl Drop for Whole {
+    fn drop(&mut self) {
+        self.kernel = None;
+        if let Err(error) = std::fs::remove_dir_all(&self.directory) {
+            tracing::warn!(error = %error, "the copy of the whole log could not be removed");
+        }
+    }
+}
+
+/// Where pieces of the whole log come from: the kernel's own, if nothing was pruned.
+pub(super) enum Source<'a> {
+    Log(&'a Kernel),
+    Whole(Box<Whole>),
+}
+
+impl<'a> Source<'a> {
+    pub(super) fn of(archiver: &'a Archiver) -> Result<Self, ArchiveError> {
+        let standing = archiver.standing()?;
+        Ok(match standing.pruned_to {
+            Seq::ZERO => Self::Log(archiver.kernel()),
+            _ => Self::Whole(Box::new(Whole::of(archiver, &standing)?)),
+        })
+    }
+
+    pub(super) fn kernel(&self) -> Result<&Kernel, ArchiveError> {
+        match self {
+            Self::Log(kernel) => Ok(kernel),
+            Self::Whole(whole) => whole.kernel(),
+        }
+    }
+}

@@ -1,0 +1,303 @@
+//! Pruning: the archive alone has the oldest part of the log, and nothing else changes (I1, I3).
+
+use std::fs;
+use std::process::Command;
+
+use comity_archive::store::restore;
+use comity_kernel::archive::Archivist as _;
+use comity_kernel::epoch::LinkAt;
+use comity_kernel::failpoint::Action;
+use comity_kernel::store::StoreError;
+use comity_kernel::transfer::replay_log;
+use comity_kernel::{Actor, Error};
+use comity_testkit::kit::options_for;
+use comity_testkit::{Engine, Kit, both_engines, golden};
+use serde_json::{Value, json};
+
+use super::Kept;
+
+/// A workspace where everything happened once, archived; what reads the log is far ahead.
+fn lived(engine: Engine) -> Kept {
+    let kept = Kept::new(engine);
+    golden::scenario(&kept.kit);
+    // The scenario ends with a redaction, which goes with what it redacts or not at all.
+    kept.kit
+        .call(
+            Actor::OPERATOR,
+            "ensure_project",
+            &json!({ "key": "/srv/last" }),
+        )
+        .unwrap();
+    kept.drain();
+    for sql in [
+        "update hook_cursor set through = 1000000",
+        "delete from hook_delivery",
+        "insert into consumer_cursor (consumer_id, placed_seq, seq, document, seen_at, seen_lease_us)
+         select id, placed_seq, 1000000, '{}', 0, 0 from consumer where ttl_us is null
+         on conflict (consumer_id) do update
+         set placed_seq = excluded.placed_seq, seq = excluded.seq",
+    ] {
+        kept.kit.shell(sql).unwrap();
+    }
+    kept
+}
+
+fn prune(kit: &Kit, request: &Value) -> Result<Value, Error> {
+    kit.call(Actor::OPERATOR, "prune", request)
+}
+
+/// The event before which everything may go: the end of the log.
+fn end(kept: &Kept) -> i64 {
+    kept.kit.kernel().head().borrow().get()
+}
+
+fn count(kit: &Kit, sql: &str) -> i64 {
+    kit.shell(sql).unwrap().trim().parse().unwrap()
+}
+
+fn check<'a>(findings: &'a comity_kernel::doctor::Findings, name: &str) -> &'a str {
+    let found = findings
+        .checks
+        .iter()
+        .find(|check| check.name == name)
+        .unwrap();
+    assert!(!found.ok, "{name} passed: {}", found.detail);
+    &found.detail
+}
+
+both_engines! {
+    // I1: what goes is the oldest part, the archive has it, and nothing else changes
+    fn what_is_pruned_is_in_the_archive_and_the_state_is_the_same(engine) {
+        let kept = lived(engine);
+        let (end, before) = (end(&kept), kept.kit.doctor());
+        let planned = prune(&kept.kit, &json!({ "before": end, "dry_run": true })).unwrap();
+        assert_eq!((&planned["in_the_way"], planned["events"].as_i64()), (&json!([]), Some(end - 1)));
+        assert_eq!(count(&kept.kit, "select count(*) from checkpoint"), 1);
+        let pruned = prune(&kept.kit, &json!({ "before": end })).unwrap();
+        assert_eq!((pruned["pruned_to"].as_i64(), pruned["events"].as_i64()), (Some(end - 1), Some(end - 1)));
+        assert_eq!(count(&kept.kit, "select min(seq) from event"), end);
+        let after = kept.kit.doctor();
+        assert!(after.ok, "{after:#?}");
+        assert_eq!(after.seq.get(), before.seq.get() + 1);
+        // Asked again it changes nothing.
+        prune(&kept.kit, &json!({ "before": end })).unwrap();
+        assert_eq!(kept.kit.doctor(), after);
+        // The archive goes on, and is still what the log says.
+        kept.kit.call(Actor::OPERATOR, "ensure_project", &json!({ "key": "/srv/next" })).unwrap();
+        kept.drain();
+        assert!(kept.archiver.verify().unwrap().ok, "{:#?}", kept.archiver.verify());
+        // A second time, with what came since.
+        let end = self::end(&kept);
+        prune(&kept.kit, &json!({ "before": end })).unwrap();
+        assert_eq!(count(&kept.kit, "select count(*) from checkpoint"), 3);
+        assert!(kept.archiver.verify().unwrap().ok);
+    }
+
+    // D11 3.2: moved, brought back and made anew it is the whole log again, of the same state
+    fn a_pruned_log_is_moved_brought_back_and_archived_anew(engine) {
+        let mut kept = lived(engine);
+        let rendered = kept.git(&["ls-tree", "-r", "main", "projects", "attachments"]);
+        prune(&kept.kit, &json!({ "before": end(&kept) })).unwrap();
+        kept.drain();
+        let state = kept.kit.doctor().state_hash;
+        kept.archiver.rebuild().unwrap();
+        assert_eq!(kept.git(&["ls-tree", "-r", "main", "projects", "attachments"]), rendered);
+        assert!(kept.archiver.verify().unwrap().ok);
+        let mut fresh = Kit::new(engine);
+        fresh.stop();
+        restore(&kept.repository, fresh.options(), |_, _| {}).unwrap();
+        fresh.restart();
+        assert_eq!(fresh.doctor().state_hash, state);
+        assert_eq!(count(&fresh, "select min(seq) from event"), 1);
+        assert_eq!(count(&fresh, "select pruned_to from log_head"), 0);
+        let directory = tempfile::tempdir().unwrap();
+        let (target, _) = options_for(Engine::Sqlite, directory.path());
+        let moved = replay_log(kept.kit.options(), &target, |_, _| {}).unwrap();
+        assert_eq!(moved.state_hash, state);
+        kept.restart();
+    }
+
+    // I3: who still needs it is in the way, and is named
+    fn nobody_loses_what_it_still_needs(engine) {
+        let kept = Kept::new(engine);
+        golden::scenario(&kept.kit);
+        let refused = |request: Value| {
+            let error = prune(&kept.kit, &request).unwrap_err();
+            assert_eq!((error.code().word, error.code().status), ("still_needed", 409));
+            error.to_json()["by"].to_string()
+        };
+        kept.drain();
+        let end = end(&kept);
+        kept.kit.call(Actor::OPERATOR, "ensure_project", &json!({ "key": "/srv/late" })).unwrap();
+        assert!(refused(json!({ "before": end + 2 })).contains("the archive"));
+        let by = refused(json!({ "before": end }));
+        assert!(by.contains("consumer") || by.contains("hooks"), "{by}");
+        // The last event of the scenario redacts the one before it: both go or none.
+        let by = refused(json!({ "before": end }));
+        assert!(by.contains("redaction"), "{by}");
+        let nothing = prune(&kept.kit, &json!({})).unwrap_err();
+        assert_eq!(nothing.code().word, "invalid");
+        let both = prune(&kept.kit, &json!({ "before": 2, "older_than": "1d" })).unwrap_err();
+        assert_eq!(both.code().word, "invalid");
+        assert_eq!(count(&kept.kit, "select count(*) from checkpoint"), 1);
+    }
+
+    // I1 A3: a crash in the middle is continued
+    fn a_crash_in_the_middle_is_continued(engine) {
+        let mut kept = lived(engine);
+        let end = end(&kept);
+        kept.kit.failpoints.set("prune.piece_gone", Action::Fail(StoreError::Shape("a crash")));
+        assert!(prune(&kept.kit, &json!({ "before": end })).is_err());
+        kept.kit.failpoints.clear("prune.piece_gone");
+        assert_eq!(count(&kept.kit, "select min(seq) from event"), 1);
+        // What was pruned is not shown, though it is still there.
+        let events = kept.kit.call(Actor::OPERATOR, "events", &json!({ "since": 0 }));
+        assert_eq!(events.unwrap_err().to_json()["oldest_seq"], end);
+        let findings = kept.kit.doctor();
+        assert!(findings.ok, "{findings:#?}");
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        runtime.block_on(kept.kit.kernel().sweep()).unwrap();
+        assert_eq!(count(&kept.kit, "select min(seq) from event"), end);
+        kept.restart();
+    }
+
+    // I1: what is pruned is out of reach, and whoever asks is told
+    fn what_is_pruned_is_told_as_pruned(engine) {
+        let kept = lived(engine);
+        let end = end(&kept);
+        prune(&kept.kit, &json!({ "before": end })).unwrap();
+        for (operation, request) in [
+            ("redact", json!({ "seq": 1, "reason": "late" })),
+            ("run_timeline", json!({ "run": 1 })),
+            ("run_status", json!({ "run": 1, "at": end })),
+            ("events", json!({ "since": 3 })),
+        ] {
+            let error = kept.kit.call(Actor::OPERATOR, operation, &request).unwrap_err();
+            assert_eq!((error.code().word, error.to_json()["oldest_seq"].as_i64()), ("pruned", Some(end)), "{operation}");
+        }
+        let links = |seq: i64| kept.kit.ask_as(Actor::System, LinkAt { seq: comity_domain::Seq::new(seq) });
+        assert!(links(end - 1).unwrap().answer.is_some(), "the checkpoint knows");
+        assert!(matches!(links(1), Err(Error::Pruned { .. })));
+    }
+
+    // I1: nobody takes events out by hand
+    fn a_stranger_prunes_nothing(engine) {
+        let kept = lived(engine);
+        let end = end(&kept);
+        for sql in [
+            "delete from event where seq = 1".to_owned(),
+            "update log_head set pruned_to = 3".to_owned(),
+            format!("insert into checkpoint values (3, (select hash from event where seq = 3), 'x', 11, {end}, 1, 1)"),
+        ] {
+            assert!(kept.kit.shell(&sql).is_err(), "{sql}");
+        }
+        prune(&kept.kit, &json!({ "before": end })).unwrap();
+        for sql in [
+            format!("delete from event where seq = {end}"),
+            format!("update log_head set pruned_to = {end}"),
+            "update log_head set pruned_to = 0".to_owned(),
+            "update checkpoint set state_hash = 'x'".to_owned(),
+            "delete from checkpoint".to_owned(),
+        ] {
+            assert!(kept.kit.shell(&sql).is_err(), "{sql}");
+        }
+    }
+
+    // I1 D3: without the archive the doctor says so, and nothing begins another one
+    fn an_archive_that_is_needed_is_not_begun_anew(engine) {
+        let mut kept = lived(engine);
+        prune(&kept.kit, &json!({ "before": end(&kept) })).unwrap();
+        let aside = kept.repository.with_extension("aside");
+        fs::rename(&kept.repository, &aside).unwrap();
+        kept.restart();
+        assert!(kept.archiver.step().unwrap_err().to_string().contains("alone has the events up to"));
+        assert!(kept.archiver.rebuild().is_err() && !kept.repository.exists());
+        let findings = kept.kit.doctor();
+        assert!(!findings.ok && check(&findings, "fold").contains("put the archive's repository back"));
+        let directory = tempfile::tempdir().unwrap();
+        let (target, _) = options_for(Engine::Sqlite, directory.path());
+        assert!(replay_log(kept.kit.options(), &target, |_, _| {}).is_err());
+        fs::rename(&aside, &kept.repository).unwrap();
+        kept.restart();
+        kept.drain();
+    }
+
+    // I1: a line that somebody changed is found, wherever only the archive has it
+    fn a_changed_line_of_the_archive_is_found(engine) {
+        let mut kept = lived(engine);
+        let end = end(&kept);
+        forge(&kept, "web", "wep");
+        let error = prune(&kept.kit, &json!({ "before": end })).unwrap_err();
+        assert_eq!(error.code().word, "damaged", "{error}");
+        assert_eq!(count(&kept.kit, "select pruned_to from log_head"), 0);
+        forge(&kept, "wep", "web");
+        prune(&kept.kit, &json!({ "before": end })).unwrap();
+        forge(&kept, "web", "wep");
+        let findings = kept.kit.doctor();
+        assert!(check(&findings, "chain").contains("in the archive"), "{findings:#?}");
+        kept.restart();
+        let verified = kept.archiver.verify().unwrap();
+        assert!(!verified.ok, "{verified:#?}");
+        forge(&kept, "wep", "web");
+        assert!(kept.kit.doctor().ok);
+    }
+
+    // I1 I3: what happens meanwhile is there afterwards
+    fn it_goes_on_while_the_log_is_pruned(engine) {
+        let kept = lived(engine);
+        let kernel = kept.kit.share();
+        let writers: Vec<_> = (0..4).map(|writer| {
+            let kernel = std::sync::Arc::clone(&kernel);
+            std::thread::spawn(move || {
+                for nth in 0..40 {
+                    let request = comity_testkit::kit::request::<comity_kernel::project::EnsureProject>(
+                        &json!({ "key": format!("/srv/{writer}/{nth}") }));
+                    kernel.execute(Actor::OPERATOR.into(), request).wait().unwrap();
+                }
+            })
+        }).collect();
+        for _ in 0..4 {
+            let through = kept.drain();
+            prune(&kept.kit, &json!({ "before": through })).unwrap();
+        }
+        for writer in writers {
+            writer.join().unwrap();
+        }
+        drop(kernel);
+        kept.drain();
+        assert!(kept.archiver.verify().unwrap().ok);
+        assert_eq!(count(&kept.kit, "select count(*) from project where key like '/srv/%/%'"), 160);
+    }
+
+    // I1: as much as is old goes
+    fn what_is_old_goes(engine) {
+        let kept = lived(engine);
+        let old = end(&kept);
+        kept.kit.clock.advance_us(3_600_000_000);
+        kept.kit.call(Actor::OPERATOR, "ensure_project", &json!({ "key": "/srv/young" })).unwrap();
+        kept.drain();
+        let pruned = prune(&kept.kit, &json!({ "older_than": "30m" })).unwrap();
+        assert_eq!(pruned["pruned_to"], old);
+    }
+}
+
+/// Replaces a word in the first piece of the archive's log, with a commit that looks as before.
+fn forge(kept: &Kept, from: &str, to: &str) {
+    let script = "set -e; path=$(git ls-tree -r --name-only main log | head -n 1); \
+        blob=$(git show \"main:$path\" | sed \"s/$FROM/$TO/g\" | git hash-object -w --stdin); \
+        git read-tree main; git update-index --cacheinfo \"100644,$blob,$path\"; \
+        commit=$(git log -1 --format=%B main | git commit-tree $(git write-tree)); \
+        git update-ref refs/heads/main $commit";
+    let index = kept.kit.directory().join("forged.index");
+    let done = Command::new("sh")
+        .args(["-c", script])
+        .env("GIT_DIR", &kept.repository)
+        .env("GIT_INDEX_FILE", index)
+        .env("FROM", from)
+        .env("TO", to)
+        .envs([("GIT_AUTHOR_NAME", "c"), ("GIT_AUTHOR_EMAIL", "c@c")])
+        .envs([("GIT_COMMITTER_NAME", "c"), ("GIT_COMMITTER_EMAIL", "c@c")])
+        .output()
+        .unwrap();
+    assert!(done.status.success(), "{done:?}");
+}
