@@ -1,7 +1,12 @@
 //! Scores lose of their value by age; a source is taken back.
 
 use comity_domain::Score;
+use comity_kernel::actor::Party;
+use comity_kernel::log::Event;
+use comity_kernel::tx::WriteTx;
+use comity_kernel::{Command, Stop};
 use comity_testkit::both_engines;
+use serde::Serialize;
 
 use super::*;
 

@@ -5,12 +5,14 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use comity_domain::Span;
-use comity_kernel::actor::IdempotencyKey;
+use comity_kernel::actor::{IdempotencyKey, Party};
 use comity_kernel::ambient::{Clock, Reading};
 use comity_kernel::dispatch::claim::ClaimedDispatch;
 use comity_kernel::line::{Claim, Patient};
-use comity_kernel::{Caller, Reply};
+use comity_kernel::tx::WriteTx;
+use comity_kernel::{Caller, Command, Reply, Stop};
 use comity_testkit::{Kit, both_engines};
+use serde::Serialize;
 
 use super::*;
 
