@@ -41,6 +41,6 @@ pub fn at(read: &mut impl Read, through: Seq) -> Result<Option<Checkpoint>, Stor
 }
 
 /// Returns the schema of the database.
-pub(super) fn schema(read: &mut impl Read) -> Result<i64, StoreError> {
+pub fn schema(read: &mut impl Read) -> Result<i64, StoreError> {
     read.one("select schema from log_head", &[], Row::take)
 }

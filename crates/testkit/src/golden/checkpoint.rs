@@ -3,6 +3,7 @@
 use comity_domain::Seq;
 use comity_domain::token::to_hex;
 use comity_kernel::checkpoint::event::LogPruned;
+use comity_kernel::checkpoint::table::schema;
 use comity_kernel::log::state_hash::state_hash;
 use comity_kernel::log::table::at;
 use comity_kernel::tx::{Read as _, WriteTx};
@@ -24,12 +25,12 @@ impl Command for Pass {
         let through: Seq = tx.head();
         let last = at(tx, through)?;
         let last = last.ok_or_else(|| Error::not_found("event", &through))?;
-        let state_hash = state_hash(tx)?;
+        let (state_hash, schema) = (state_hash(tx)?, schema(tx)?);
         tx.emit(LogPruned {
             through,
             hash: to_hex(&last.hash),
             state_hash,
-            schema: 11,
+            schema,
         })?;
         Ok(())
     }

@@ -43,6 +43,7 @@ impl Golden {
             "hook",
             "epoch",
             "redaction",
+            "checkpoint",
         ];
         let known = |table: &String| parents_first.contains(&table.as_str());
         assert!(
