@@ -125,15 +125,15 @@ impl Kernel {
             let texts: Vec<&str> = page.iter().map(|(_, text)| text.as_str()).collect();
             let made = make_all(&*embedder, &texts);
             let made = made.map_err(|error| Error::EmbedderUnavailable { reason: error.0 })?;
-            let ids = page.iter().map(|(id, _)| *id);
-            Ok(ids.zip(made).collect::<Vec<_>>())
+            let made = page.iter().zip(made);
+            let keep = |((id, text), made): (&(DiscoveryId, String), Embedded)| {
+                KeepVector::new(*id, text, made.model, made.vector)
+            };
+            Ok(made.map(keep).collect::<Vec<_>>())
         });
         let made = made.await?;
-        let last = made.last().map(|(id, _)| *id);
-        let keep = |(id, made): (DiscoveryId, Embedded)| {
-            let (model, vector) = (made.model, made.vector);
-            self.execute(Actor::System.into(), KeepVector { id, model, vector })
-        };
+        let last = made.last().map(|keep| keep.id);
+        let keep = |keep| self.execute(Actor::System.into(), keep);
         let tickets: Vec<_> = made.into_iter().map(keep).collect();
         for ticket in tickets {
             ticket.await?;

@@ -73,15 +73,15 @@ fn packed(numbers: &[f32]) -> String {
 
 /// An embedder that has to be asked: it makes vectors of two numbers, unless it is told to fail or
 /// to wait.
-struct Asked {
+pub(crate) struct Asked {
     model: ModelId,
     fails: AtomicBool,
-    calls: AtomicUsize,
-    wait: Mutex<Option<Arc<Barrier>>>,
+    pub(crate) calls: AtomicUsize,
+    pub(crate) wait: Mutex<Option<Arc<Barrier>>>,
 }
 
 impl Asked {
-    fn new(model: &str) -> Arc<Self> {
+    pub(crate) fn new(model: &str) -> Arc<Self> {
         Arc::new(Self {
             model: ModelId::parse(model).unwrap(),
             fails: AtomicBool::default(),
@@ -124,7 +124,7 @@ impl Embedder for Asked {
     }
 }
 
-fn block<T>(work: impl Future<Output = T>) -> T {
+pub(crate) fn block<T>(work: impl Future<Output = T>) -> T {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build();
@@ -132,7 +132,7 @@ fn block<T>(work: impl Future<Output = T>) -> T {
 }
 
 /// Makes all vectors that are missing; answers how many steps it took.
-fn embed_all(kit: &Kit) -> Result<usize, Error> {
+pub(crate) fn embed_all(kit: &Kit) -> Result<usize, Error> {
     let (mut after, mut steps) = (DiscoveryId::new(0), 0);
     while let Some(last) = block(kit.kernel().embed_some(after))? {
         after = last;
