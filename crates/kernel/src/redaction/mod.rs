@@ -9,6 +9,7 @@ pub mod event;
 pub mod redact;
 mod spot;
 mod table;
+mod taken;
 pub(crate) mod words;
 
 pub use blank::MARK;
@@ -17,3 +18,4 @@ pub use redact::RedactEvent;
 pub use spot::{Blanked, Key, Redacted, Spot};
 pub use table::{Redaction, RedactionsSince};
 pub(crate) use table::{drop_blobs, remnants_within};
+pub(crate) use taken::Taken;
