@@ -12,6 +12,7 @@ use crate::actor::Actor;
 use crate::ambient::Now;
 use crate::epoch::next_id;
 use crate::error::Error;
+use crate::page::After;
 use crate::params;
 use crate::store::{Row, StoreError};
 use crate::tx::Read;
@@ -237,12 +238,55 @@ pub(super) fn kept(
     )
 }
 
+/// Returns the key that a page of a scope begins behind. It must be of that scope: whoever could
+/// begin behind any key could find it out by where it falls among the others (S20).
+pub(super) fn key_before(
+    read: &mut impl Read,
+    place: &Place,
+    after: After,
+) -> Result<String, Error> {
+    if after == After::default() {
+        return Ok(String::new());
+    }
+    let key = read.row(
+        "select e.key from state_entry e join state_scope s on s.id = e.scope_id
+         where e.id = ?1 and s.project_id = ?2 and s.name = ?3",
+        params![after.get(), place.project, &*place.name],
+        Row::take,
+    )?;
+    key.ok_or_else(no_such_page)
+}
+
+/// Returns the name that a page of scopes begins behind, if the caller may see it (S20).
+pub(super) fn scope_before(
+    read: &mut impl Read,
+    project: ProjectId,
+    seen_by: Option<AgentId>,
+    after: After,
+) -> Result<String, Error> {
+    if after == After::default() {
+        return Ok(String::new());
+    }
+    let name = read.row(
+        "select name from state_scope
+         where id = ?1 and project_id = ?2
+             and (agent_id is null or cast(?3 as bigint) is null or agent_id = cast(?3 as bigint))",
+        params![after.get(), project, seen_by],
+        Row::take,
+    )?;
+    name.ok_or_else(no_such_page)
+}
+
+fn no_such_page() -> Error {
+    Error::invalid("after", "must be the `next` of the page before")
+}
+
 /// Returns a page of what a scope holds, by key.
 pub(super) fn page(
     read: &mut impl Read,
     place: &Place,
     prefix: &str,
-    after: i64,
+    after: &str,
     limit: i64,
 ) -> Result<Vec<State>, StoreError> {
     let now = read.now();
@@ -255,7 +299,7 @@ pub(super) fn page(
          where s.project_id = ?1 and s.name = ?2 and e.ended is null
              and (e.expires_lease_us is null or e.expires_lease_us > ?3)
              and e.key >= ?4 and substr(e.key, 1, cast(cast(?5 as bigint) as integer)) = ?4
-             and e.key > coalesce((select key from state_entry where id = ?6), '')
+             and e.key > ?6
          order by e.key limit cast(?7 as bigint)",
         params![
             place.project,
@@ -285,7 +329,7 @@ pub(super) fn scopes(
     read: &mut impl Read,
     project: ProjectId,
     seen_by: Option<AgentId>,
-    after: i64,
+    after: &str,
     limit: i64,
 ) -> Result<Vec<Scope>, StoreError> {
     let now = read.now().lease;
@@ -303,7 +347,7 @@ pub(super) fn scopes(
                 where e.scope_id = s.id and e.ended is null and e.expires_lease_us <= ?2)
              and (s.agent_id is null or cast(?3 as bigint) is null
                  or s.agent_id = cast(?3 as bigint))
-             and s.name > coalesce((select name from state_scope where id = ?4), '')
+             and s.name > ?4
          order by s.name limit cast(?5 as bigint)",
         params![project, now, seen_by, after, limit],
         |row| {

@@ -1,6 +1,7 @@
 //! State: what is saved is what is loaded, versions are given out once, and scopes are kept apart.
 
 mod moved;
+mod paging;
 mod readers;
 mod schema;
 
