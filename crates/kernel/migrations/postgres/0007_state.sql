@@ -44,6 +44,16 @@ create table state_entry (
 
 create index state_entry_due on state_entry (expires_lease_us) where ended is null and expires_lease_us is not null;
 
+-- A scope begins empty.
+create function state_scope_insert() returns trigger language plpgsql as $$
+begin
+    if new.keys is distinct from 0 or new.bytes is distinct from 0
+        or new.revision is distinct from 0 then
+        raise exception using errcode = 'restrict_violation', message = tg_name;
+    end if;
+    return new;
+end $$;
+
 create function state_scope_update() returns trigger language plpgsql as $$
 begin
     if new.id is distinct from old.id or new.project_id is distinct from old.project_id
@@ -55,6 +65,7 @@ begin
     return new;
 end $$;
 
+create trigger state_scope_insert before insert on state_scope for each row execute function state_scope_insert();
 create trigger state_scope_update before update on state_scope for each row execute function state_scope_update();
 create trigger state_scope_delete before delete on state_scope for each row execute function refuse();
 create trigger state_scope_truncate before truncate on state_scope for each statement execute function refuse();

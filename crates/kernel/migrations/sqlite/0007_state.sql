@@ -44,6 +44,13 @@ create table state_entry (
 
 create index state_entry_due on state_entry (expires_lease_us) where ended is null and expires_lease_us is not null;
 
+-- A scope begins empty, and takes nobody's place: REPLACE would forget what was given out.
+create trigger state_scope_insert before insert on state_scope
+when new.keys is not 0 or new.bytes is not 0 or new.revision is not 0
+    or exists (select 1 from state_scope where id = new.id)
+    or exists (select 1 from state_scope where project_id = new.project_id and name = new.name)
+begin select raise(abort, 'state_scope_insert'); end;
+
 create trigger state_scope_update before update on state_scope
 when new.id is not old.id or new.project_id is not old.project_id or new.name is not old.name
     or new.agent_id is not old.agent_id or new.created_at is not old.created_at
@@ -56,6 +63,7 @@ begin select raise(abort, 'state_scope_delete'); end;
 create trigger state_entry_insert before insert on state_entry
 when new.version is not 1 or new.ended is not null
     or exists (select 1 from state_entry where id = new.id)
+    or exists (select 1 from state_entry where scope_id = new.scope_id and key = new.key)
 begin select raise(abort, 'state_entry_insert'); end;
 
 -- A version is saved once and ends at most once.
