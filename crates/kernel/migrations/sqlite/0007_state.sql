@@ -42,6 +42,9 @@ create table state_entry (
             else value is null and sha256 is null and bytes = 0 and expires_lease_us is null end)
 ) strict;
 
+-- Keys that ended stay for ever; nobody walks over them.
+create index state_entry_live on state_entry (scope_id, key) where ended is null;
+create index state_entry_brief on state_entry (scope_id, expires_lease_us) where ended is null and expires_lease_us is not null;
 create index state_entry_due on state_entry (expires_lease_us) where ended is null and expires_lease_us is not null;
 
 -- A scope begins empty, and takes nobody's place: REPLACE would forget what was given out.

@@ -2,6 +2,7 @@
 
 mod moved;
 mod paging;
+mod plans;
 mod readers;
 mod schema;
 
