@@ -370,32 +370,56 @@ pub(super) struct Due {
     pub(super) ended: Ended,
 }
 
-/// Returns what has expired and is not written down, of one scope or of all.
-pub(super) fn due(
-    read: &mut impl Read,
-    scope: Option<StateScopeId>,
-    limit: i64,
-) -> Result<Vec<Due>, StoreError> {
+/// Selects what has expired, the oldest first.
+macro_rules! due_where {
+    ($where:literal) => {
+        concat!(
+            "select e.scope_id, s.project_id, s.name, s.agent_id, e.id, e.key, e.version
+             from state_entry e join state_scope s on s.id = e.scope_id
+             where e.ended is null and e.expires_lease_us <= ?1 ",
+            $where,
+            " order by e.expires_lease_us, e.id limit cast(?2 as bigint)"
+        )
+    };
+}
+
+/// Where is looked for what has expired.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Of {
+    All,
+    /// The scopes of a project that are shared.
+    Project(ProjectId),
+    Scope(StateScopeId),
+}
+
+/// Returns what has expired and is not written down.
+pub(super) fn due(read: &mut impl Read, of: Of, limit: i64) -> Result<Vec<Due>, StoreError> {
     let now = read.now().lease;
-    read.rows(
-        "select e.scope_id, s.project_id, s.name, s.agent_id, e.id, e.key, e.version
-         from state_entry e join state_scope s on s.id = e.scope_id
-         where e.ended is null and e.expires_lease_us <= ?1
-             and (cast(?2 as bigint) is null or e.scope_id = cast(?2 as bigint))
-         order by e.expires_lease_us, e.id limit cast(?3 as bigint)",
-        params![now, scope, limit],
-        |row| {
-            Ok(Due {
-                scope: row.take()?,
-                place: Place {
-                    project: row.take()?,
-                    name: row.word(|name| ScopeName::parse(name).ok())?,
-                    owner: row.take()?,
-                },
-                ended: ended(row)?,
-            })
+    match of {
+        Of::All => read.rows(due_where!(""), params![now, limit], due_row),
+        Of::Project(project) => read.rows(
+            due_where!("and s.project_id = ?3 and s.agent_id is null and s.keys > 0"),
+            params![now, limit, project],
+            due_row,
+        ),
+        Of::Scope(scope) => read.rows(
+            due_where!("and e.scope_id = ?3"),
+            params![now, limit, scope],
+            due_row,
+        ),
+    }
+}
+
+fn due_row(row: &mut Row) -> Result<Due, StoreError> {
+    Ok(Due {
+        scope: row.take()?,
+        place: Place {
+            project: row.take()?,
+            name: row.word(|name| ScopeName::parse(name).ok())?,
+            owner: row.take()?,
         },
-    )
+        ended: ended(row)?,
+    })
 }
 
 /// Returns the number for the next scope.
