@@ -219,21 +219,30 @@ pub(super) fn embedded(model: &ModelId, vector: &Embedding) -> Embedded {
     }
 }
 
-/// Refuses a vector of another size than the others of its model have: it is not of that space.
+/// Refuses a vector of another size than the others of its model have, or than the embedder makes
+/// them: it is not of that space.
 pub(super) fn must_fit(
     read: &mut impl Read,
     field: &'static str,
     project: ProjectId,
     embedded: &Embedded,
 ) -> Result<(), Error> {
-    match table::dimension(read, project, &embedded.model)? {
-        Some(wanted) if wanted != embedded.dimension => Err(Error::invalid(
+    let embedder = read.memory().embedder.as_deref();
+    let promised = embedder.filter(|embedder| *embedder.model() == embedded.model);
+    let promised = promised.and_then(|embedder| i64::try_from(embedder.dimension()).ok());
+    let stored = table::dimension(read, project, &embedded.model)?;
+    match [promised, stored]
+        .into_iter()
+        .flatten()
+        .find(|wanted| *wanted != embedded.dimension)
+    {
+        Some(wanted) => Err(Error::invalid(
             field,
             format!(
                 "must hold {wanted} numbers as all vectors of `{}` do, not {}",
                 embedded.model, embedded.dimension
             ),
         )),
-        _ => Ok(()),
+        None => Ok(()),
     }
 }

@@ -413,6 +413,24 @@ both_engines! {
         assert!(embed_all(&kit).is_err());
     }
 
+    // J11: what the embedder makes has one size, also where it has made nothing yet
+    fn nobody_claims_another_size_for_the_embedders_model(engine) {
+        let kit = Kit::with(engine, |options| options.embedder = Some(Asked::new("acme")));
+        kit.project("/srv/web");
+        let odd = submit(&kit, 0, &json!({ "embedding": [1, 0, 0], "model": "acme" })).unwrap_err();
+        assert_eq!(odd.to_json()["field"], "embedding", "{odd}");
+        let topic = |numbers: Value| {
+            let wanted = json!({ "project": "web", "topic_vector": numbers, "topic_model": "acme" });
+            kit.call(Actor::OPERATOR, "update_interest_profile", &wanted)
+        };
+        let odd = topic(json!([1, 0, 0])).unwrap_err();
+        assert_eq!(odd.to_json()["field"], "topic_vector", "{odd}");
+        topic(json!([1, 0])).unwrap();
+        submit(&kit, 0, &json!({ "embedding": [1, 0], "model": "acme" })).unwrap();
+        submit(&kit, 1, &json!({ "embedding": [1, 0, 0], "model": "other" })).unwrap();
+        assert_eq!(embed_all(&kit).unwrap(), 1);
+    }
+
     // The index of words is compared with what the discoveries say
     fn a_doctor_sees_missing_words(engine) {
         let mut kit = filled(engine);
