@@ -13,7 +13,7 @@ use super::table::{self, Discovery};
 use super::{Source, index};
 use crate::actor::Party;
 use crate::command::{Command, Stop};
-use crate::embedder::{EmbedError, Embeds, Made, Pace};
+use crate::embedder::{Embeds, Made, Pace};
 use crate::error::Error;
 use crate::project::table::{self as project_table, ProjectRef};
 use crate::reservation::held::holder;
@@ -162,8 +162,8 @@ impl SubmitDiscovery {
                 Err(Error::Invalid { .. }) if !is_compared => Ok(None),
                 fits => fits.map(|()| Some(made.clone())),
             },
-            Made::Failed(EmbedError(reason)) if is_compared => Err(Error::EmbedderUnavailable {
-                reason: reason.clone(),
+            Made::Failed(error) if is_compared => Err(Error::EmbedderUnavailable {
+                reason: error.to_string(),
             }),
             Made::Failed(_) | Made::Nothing => Ok(None),
         }
