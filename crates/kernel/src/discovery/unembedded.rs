@@ -1,6 +1,6 @@
 //! Which discoveries have no vector of a model yet.
 
-use comity_domain::limits::{EMBED_PAGE, EMBED_PAGE_BYTES_MAX};
+use comity_domain::limits::EMBED_PAGE_BYTES_MAX;
 use comity_domain::{DiscoveryId, ModelId};
 
 use super::index;
@@ -18,6 +18,8 @@ use crate::tx::{Read, Snapshot};
 pub(crate) struct Unembedded {
     pub(crate) model: ModelId,
     pub(crate) after: DiscoveryId,
+    /// How many at most.
+    pub(crate) most: i64,
 }
 
 impl Query for Unembedded {
@@ -34,7 +36,7 @@ impl Query for Unembedded {
                 where r.subject_type = 'discovery' and r.subject_id = d.id
                 and r.kind = 'discovery_submitted')
              order by d.id limit ?3",
-            params![self.model.as_str(), self.after, EMBED_PAGE],
+            params![self.model.as_str(), self.after, self.most],
             |row| {
                 let id: DiscoveryId = row.take()?;
                 let (title, summary): (String, String) = (row.take()?, row.take()?);

@@ -24,7 +24,7 @@ struct Leaks<'a> {
 
 fn call(kit: &Leaks<'_>, who: &Actor, name: &str, request: &Value) -> Value {
     let key = format!("{name}-{}", kit.said.borrow().len());
-    let caller = Caller::from(who.clone()).with_key(IdempotencyKey::parse(&key).unwrap());
+    let caller = Caller::from(who.clone()).with_key(IdempotencyKey::parse(key).unwrap());
     kit.said.borrow_mut().push(Said {
         caller: caller.clone(),
         name: name.to_owned(),

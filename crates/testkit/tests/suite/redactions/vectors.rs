@@ -3,8 +3,8 @@
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Barrier};
 
-use comity_domain::DiscoveryId;
-use comity_kernel::Actor;
+use comity_kernel::log::Recorded;
+use comity_kernel::{Actor, Making, Step};
 use comity_testkit::{Engine, Kit, both_engines};
 use serde_json::{Value, json};
 
@@ -54,7 +54,7 @@ both_engines! {
         let seq = first["seq"].as_i64().unwrap();
         kit.run(redact(seq)).unwrap();
         assert_eq!(with_vectors(&kit), "2");
-        let gone: Vec<_> = log_of(&kit).into_iter().filter(|event| event.is_redacted()).collect();
+        let gone: Vec<_> = log_of(&kit).into_iter().filter(Recorded::is_redacted).collect();
         let kinds: Vec<_> = gone.iter().map(|event| event.kind.as_str()).collect();
         assert_eq!(kinds, ["discovery_submitted", "discovery_embedded"]);
         assert_eq!(submit(&kit, "c", &again)["created"], true, "memory forgot it");
@@ -91,12 +91,12 @@ both_engines! {
         let barrier = Arc::new(Barrier::new(2));
         *asked.wait.lock().unwrap() = Some(Arc::clone(&barrier));
         std::thread::scope(|scope| {
-            let embedding = scope.spawn(|| block(kit.kernel().embed_some(DiscoveryId::new(0))));
+            let embedding = scope.spawn(|| block(kit.kernel().embed_some(&mut Making::default())));
             barrier.wait();
             kit.run(redact(first["seq"].as_i64().unwrap())).unwrap();
             *asked.wait.lock().unwrap() = None;
             barrier.wait();
-            assert_eq!(embedding.join().unwrap().unwrap(), Some(DiscoveryId::new(2)));
+            assert_eq!(embedding.join().unwrap().unwrap(), Step::Made);
         });
         assert_eq!((with_vectors(&kit).as_str(), missing(&kit)), ("2", 0));
         assert_eq!(kit.shell("select count(*) from event where kind = 'discovery_embedded'").unwrap(), "1");
