@@ -71,21 +71,21 @@ pub struct Nearest {
     pub looked_at: usize,
 }
 
-/// Returns the discovery of a source that is nearest to a vector, and how near it is.
+/// Returns the discovery of a source that is nearest to a vector.
 pub fn nearest(
     read: &mut impl Read,
     project: ProjectId,
     source: &str,
     model: &ModelId,
     vector: &Embedding,
-) -> Result<Option<(DiscoveryId, f64)>, StoreError> {
+) -> Result<Nearest, StoreError> {
     let among = Among {
         model,
         project: Some(project),
         source: Some(source),
         only: None,
     };
-    Ok(top(read, &among, vector, 1)?.hits.pop())
+    top(read, &among, vector, 1)
 }
 
 /// Returns the `most` discoveries that are nearest to a vector.

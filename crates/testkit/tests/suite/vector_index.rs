@@ -56,7 +56,7 @@ impl Wish {
         let found = top(read, &among, &self.vector, self.most)?;
         if let (Some(project), Some(source), None) = (self.project, self.source, &self.only) {
             let first = nearest(read, project, source, &self.model, &self.vector)?;
-            assert_eq!(first, found.hits.first().copied());
+            assert_eq!(first.hits.first(), found.hits.first());
         }
         Ok(Found {
             memory: (found.hits, found.looked_at),
