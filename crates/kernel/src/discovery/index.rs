@@ -124,7 +124,8 @@ pub(crate) fn warm(read: &mut impl Read) -> Result<bool, StoreError> {
 /// Returns the last redaction that is seen here and may have taken a vector away.
 fn last_dropped(read: &mut impl Read) -> Result<Seq, StoreError> {
     read.one(
-        "select coalesce(max(redacted_seq), 0) from redaction where subject_type = 'discovery'",
+        "select coalesce(max(redacted_seq), 0) from redaction where subject_type = 'discovery'
+         and kind in ('discovery_submitted', 'discovery_embedded')",
         &[],
         Row::take,
     )

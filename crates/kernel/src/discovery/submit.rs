@@ -86,6 +86,10 @@ impl Command for SubmitDiscovery {
         Some(self)
     }
 
+    fn compares(&self) -> bool {
+        self.dedup_threshold.is_some()
+    }
+
     fn decide(&self, tx: &mut WriteTx<'_, '_>) -> Result<SubmittedDiscovery, Stop> {
         let actor = tx.actor().clone();
         let project = project_table::resolve(tx, &actor, self.project.as_ref())?.id;
