@@ -314,15 +314,24 @@ pub(super) fn dimension(
     )
 }
 
-/// Returns how many numbers the vectors of a model have in some project, once there is one.
+/// Returns how many numbers the vectors of a model have in some project, once there is one: so many
+/// as are wanted, if there is one with so many.
 pub(super) fn some_dimension(
     read: &mut impl Read,
     model: &ModelId,
+    wanted: i64,
 ) -> Result<Option<i64>, StoreError> {
     read.row(
-        "select dimension from discovery_vector where model = ?1 and discovery_id = (
-             select discovery_id from discovery_vector where model = ?1 limit 1)",
-        params![model.as_str()],
+        "select dimension from (
+             select dimension from (
+                 select dimension from discovery_vector
+                 where model = ?1 and dimension = ?2 limit 1) as wanted
+             union all
+             select dimension from (
+                 select dimension from discovery_vector where model = ?1
+                 order by discovery_id limit 1) as first) as known
+         order by case when dimension = ?2 then 0 else 1 end limit 1",
+        params![model.as_str(), wanted],
         Row::take,
     )
 }

@@ -504,6 +504,22 @@ both_engines! {
         assert_eq!(embed_all(&kit).unwrap(), 1);
     }
 
+    // J11: each project has its size; who looks everywhere may look for any of them
+    fn a_search_everywhere_takes_the_size_of_any_project(engine) {
+        let kit = Kit::with(engine, |options| options.embedder = None);
+        for (n, (project, embedding)) in [("web", json!([1, 0, 0])), ("api", json!([1, 0]))].into_iter().enumerate() {
+            kit.project(&format!("/srv/{project}"));
+            submit(&kit, n, &json!({ "project": project, "embedding": embedding, "model": "m" })).unwrap();
+        }
+        let near = |numbers: &[f32]| search(&kit, &json!({ "vector": packed(numbers), "model": "m" }));
+        assert_eq!(ids(&near(&[1.0, 0.0, 0.0]).unwrap()), [1]);
+        assert_eq!(ids(&near(&[1.0, 0.0]).unwrap()), [2]);
+        let odd = near(&[1.0; 4]).unwrap_err();
+        assert_eq!(odd.to_json()["field"], "vector", "{odd}");
+        let here = json!({ "project": "web", "vector": packed(&[1.0, 0.0]), "model": "m" });
+        assert_eq!(search(&kit, &here).unwrap_err().to_json()["field"], "vector");
+    }
+
     // PostgreSQL tells how often the writer waits for rows
     fn the_writer_compares_with_what_a_reader_read(engine) {
         let mut kit = filled(engine);
