@@ -30,6 +30,7 @@ use comity_domain::limits::{ANSWER_TIME_MAX_S, REQUEST_TIME_MAX_S, WAIT_US_MAX};
 use comity_kernel::actor::Credential;
 use comity_kernel::ambient::Ambient;
 use comity_kernel::datadir::DataDir;
+use comity_kernel::failpoint::Failpoints;
 use comity_kernel::operation::{Operation, Outcome, Pace};
 use comity_kernel::{Caller, Error, Kernel};
 use serde_json::Value;
@@ -160,6 +161,13 @@ impl Server {
     #[must_use]
     pub fn with_patience(mut self, patience: Patience) -> Self {
         self.patience = patience;
+        self
+    }
+
+    /// Stops, fails or dies where a test wants it to.
+    #[must_use]
+    pub fn with_failpoints(mut self, failpoints: Failpoints) -> Self {
+        self.ambient.failpoints = failpoints;
         self
     }
 

@@ -49,7 +49,9 @@ impl Served {
         let (mut settings, mut patience) = (Settings::default(), Patience::default());
         change(&mut settings, &mut patience);
         let data = DataDir::open(&kit.directory().join("data")).expect("a data directory");
-        let server = Server::new(kit.share(), settings).with_patience(patience);
+        let server = Server::new(kit.share(), settings)
+            .with_patience(patience)
+            .with_failpoints(kit.failpoints.clone());
         let (stop, stopped) = oneshot::channel();
         let (opened, doors) = std::sync::mpsc::channel();
         let running = std::thread::spawn(move || {

@@ -253,9 +253,9 @@ pub(super) fn must_fit(
     project: ProjectId,
     embedded: &Embedded,
 ) -> Result<(), Error> {
-    let embedder = read.memory().embedder.as_deref();
-    let promised = embedder.filter(|embedder| *embedder.model() == embedded.model);
-    let promised = promised.and_then(|embedder| i64::try_from(embedder.dimension()).ok());
+    let present = read.memory().embedder.as_deref();
+    let promised = present.filter(|present| *present.model() == embedded.model);
+    let promised = promised.and_then(|present| i64::try_from(present.dimension()).ok());
     let stored = table::dimension(read, project, &embedded.model)?;
     match [promised, stored]
         .into_iter()

@@ -58,6 +58,8 @@ pub(crate) struct Telling {
     /// A random name of this process.
     holder: String,
     renewed: Option<Instant>,
+    /// What the office is held with; everything below belongs to it.
+    fence: Option<i64>,
     /// How far each hook's part of the log was looked through, noted or not.
     seen: BTreeMap<HookId, (Seq, Instant)>,
     tries: JoinSet<Tried>,
@@ -78,6 +80,7 @@ impl Telling {
             hooking,
             outbound: Outbound::new(hooking.reach),
             renewed: None,
+            fence: None,
             seen: BTreeMap::new(),
             tries: JoinSet::new(),
             flying: BTreeMap::new(),
@@ -126,6 +129,7 @@ impl Telling {
         }
         let each = i64::try_from(HOOK_TRIES_AT_ONCE * 2).unwrap_or(i64::MAX);
         let work = self.ask(HookWork { each }).await?;
+        self.ambient.failpoints.hit("hooks.work_read")?;
         if work.hooks.is_empty() && self.flying.is_empty() {
             // Nobody wants to be told: nothing is written, not even who would do it.
             return Ok(LOOK_EVERY);
@@ -134,6 +138,13 @@ impl Telling {
             self.lay_down();
             return Ok(LOOK_EVERY);
         };
+        if self.fence != Some(fence) {
+            // Somebody else may have told meanwhile: what is known is from before, the work too.
+            let renewed = self.renewed;
+            self.lay_down();
+            (self.renewed, self.fence) = (renewed, Some(fence));
+            return Ok(Duration::ZERO);
+        }
         self.forget_removed(&work);
         let (taken, more) = self.look_through(&work).await?;
         let wrote = !taken.is_empty() || !self.tried.is_empty();
@@ -153,6 +164,11 @@ impl Telling {
         } else {
             work
         };
+        if work.deliverer.as_ref().map(|present| present.fence) != Some(fence) {
+            // What was to be written down was not.
+            self.lay_down();
+            return Ok(Duration::ZERO);
+        }
         self.begin(&work);
         let next_us = work.hooks.iter().filter_map(|hook| hook.next_us).min();
         let next = next_us.map_or(LOOK_EVERY, |us| Duration::from_micros(us.unsigned_abs()));
@@ -320,13 +336,14 @@ impl Telling {
         self.tried.retain(|tried| lives(tried.hook));
     }
 
-    /// Breaks off everything: another server does it.
+    /// Breaks off and forgets everything: another server does it, or did.
     fn lay_down(&mut self) {
-        self.tries.abort_all();
+        // With those that ended and were not noted.
+        self.tries = JoinSet::new();
         self.flying.clear();
         self.seen.clear();
         self.tried.clear();
-        self.renewed = None;
+        (self.renewed, self.fence) = (None, None);
     }
 
     /// Lets what is under way end, but not for long, and leaves the office.
@@ -346,6 +363,7 @@ impl Telling {
                 ..
             }) = self.ask(HookWork { each: 0 }).await
                 && present.holder == self.holder
+                && self.fence == Some(present.fence)
             {
                 let tried = std::mem::take(&mut self.tried);
                 // What cannot be written down is told again.

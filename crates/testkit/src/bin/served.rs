@@ -23,6 +23,8 @@ use tokio::sync::oneshot;
 #[serde(deny_unknown_fields)]
 struct Wanted {
     directory: PathBuf,
+    /// Its database, if that is not a file of the directory.
+    postgres: Option<String>,
     /// How many descriptors it may have.
     descriptors: Option<u64>,
     /// How long it waits for the head of a request.
@@ -39,7 +41,11 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         let (current, maximum) = (wanted.descriptors, wanted.descriptors);
         setrlimit(Resource::Nofile, Rlimit { current, maximum })?;
     }
-    let kernel = Kernel::open(Options::sqlite(wanted.directory.join("comity.db")))?;
+    let options = match wanted.postgres {
+        Some(url) => Options::postgres(&url)?,
+        None => Options::sqlite(wanted.directory.join("comity.db")),
+    };
+    let kernel = Kernel::open(options)?;
     let create: CreateToken = request(&json!({ "role": "operator" }));
     let made = kernel.execute(Actor::OPERATOR.into(), create).wait()?;
     let token = made.answer.secret.map(|secret| secret.reveal());

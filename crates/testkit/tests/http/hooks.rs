@@ -9,16 +9,19 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
+use comity_domain::Seq;
 use comity_kernel::failpoint::Action;
+use comity_kernel::hook::queue::{Ended, Taken, Tried, Waiting};
+use comity_kernel::hook::work::HookWork;
 use comity_kernel::hook::{AddHook, DeadLetters, Hook, ListHooks, RemoveHook, RetryDeadLetter};
 use comity_kernel::project::{EnsureProject, UpdateProject};
 use comity_kernel::store::StoreError;
-use comity_kernel::{Kernel, Options};
+use comity_kernel::{Actor, Kernel, Options};
 use comity_server::Settings;
 use comity_server::hooks::{Commands, Pace};
 use comity_server::outbound::Reach;
 use comity_testkit::hooks::{Listener, Told};
-use comity_testkit::kit::request;
+use comity_testkit::kit::{drop_schema, fresh_schema_url, request};
 use comity_testkit::served::{Call, read_answer};
 use comity_testkit::{Engine, Kit, Served, both_engines};
 use serde_json::{Value, json};
@@ -329,6 +332,30 @@ both_engines! {
         assert_eq!(listener.next().seq(), made);
     }
 
+    // I7: a server that stood still while another told, and then gets the office back at once
+    fn whoever_stood_still_passes_nothing_over(engine) {
+        for point in ["hooks.work_read", "hooks.before_move"] {
+            let served = serve(engine);
+            let kit = &served.kit;
+            let listener = Listener::content();
+            add_for_projects(kit, &listener.url());
+            let first = make(kit, "first");
+            assert_eq!(listener.next().seq(), first);
+            until("nothing waits", || hooks(kit)[0].waiting == 0);
+            let gate = kit.failpoints.pause(point);
+            // It has read where the hook stands, or what comes next, and does nothing any more.
+            let made: Vec<_> = (0..4).map(|n| make(kit, &format!("p{n}"))).collect();
+            gate.wait_until_hit();
+            kit.clock.advance_us(comity_domain::limits::HOOK_LEASE_US + 1);
+            tell_one_as_another(kit, made[0]);
+            gate.open();
+            let told: BTreeSet<_> = (1..4).map(|_| listener.next().seq()).collect();
+            assert_eq!(told, made[1..].iter().copied().collect(), "{point}");
+            until("nothing waits", || hooks(kit)[0].waiting == 0);
+            assert!(listener.so_far().is_empty(), "each was told once");
+        }
+    }
+
     // A14
     fn a_hook_goes_on_in_a_new_epoch(engine) {
         let mut kit = Kit::new(engine);
@@ -355,6 +382,31 @@ both_engines! {
         assert_eq!(told, made);
         drop(served);
     }
+}
+
+/// Takes the office from whoever stands still, tells one event, and leaves.
+fn tell_one_as_another(kit: &Kit, seq: i64) {
+    let (kernel, seq, other) = (kit.kernel(), Seq::new(seq), "another".to_owned());
+    kernel.stand_for_hooks(other.clone()).wait().unwrap();
+    let work = kit.ask_as(Actor::System, HookWork { each: 1 });
+    let work = work.unwrap().answer;
+    let office = work.deliverer.unwrap();
+    assert_eq!(office.holder, other);
+    let (hook, from) = (work.hooks[0].id, work.hooks[0].through);
+    let subject = ("project".to_owned(), 1);
+    let taken = Taken {
+        hook,
+        from,
+        through: seq,
+        wanted: vec![Waiting { seq, subject }],
+    };
+    let ended = Ended::Told;
+    let tried = Tried { hook, seq, ended };
+    for (taken, tried) in [(vec![taken], vec![]), (vec![], vec![tried])] {
+        let moved = kernel.move_hooks(office.fence, taken, tried);
+        moved.wait().unwrap();
+    }
+    kernel.resign_from_hooks(other).wait().unwrap();
 }
 
 /// A second server on the database of a kit.
@@ -428,6 +480,10 @@ struct Killable {
 impl Killable {
     fn start(directory: &Path, failpoints: &str) -> Self {
         let settings = json!({ "directory": directory, "private": true });
+        Self::with(&settings, failpoints)
+    }
+
+    fn with(settings: &Value, failpoints: &str) -> Self {
         let mut process = Command::new(env!("CARGO_BIN_EXE_served"))
             .arg(settings.to_string())
             .env("COMITY_FAILPOINTS", failpoints)
@@ -481,6 +537,41 @@ fn must_be_whole(told: &[Told], made: &BTreeMap<i64, i64>) {
     }
     let missing: Vec<_> = made.keys().filter(|seq| !heard.contains(seq)).collect();
     assert!(missing.is_empty(), "never told: {missing:?}");
+}
+
+// I7, I6: what the dead one may have told and what it never saw
+#[test]
+fn a_second_server_takes_over_from_one_that_was_killed() {
+    let url = fresh_schema_url();
+    let directory = tempfile::tempdir().unwrap();
+    let settings = json!({ "directory": directory.path(), "postgres": url, "private": true });
+    let listener = Listener::content();
+    let first = Killable::with(&settings, "hooks.told=kill@3");
+    let wish = json!({ "url": listener.url(), "filter": { "kinds": ["project_created"] } });
+    first.post("/api/hooks", &wish).unwrap();
+    let make = |server: &Killable, slug: &str| {
+        let made = server.post("/api/projects", &json!({ "key": format!("/srv/{slug}") }));
+        made.unwrap()["seq"].as_i64().unwrap()
+    };
+    let mut all = BTreeSet::new();
+    for slug in ["a", "b"] {
+        all.insert(make(&first, slug));
+        assert!(all.contains(&listener.next().seq()), "the first tells");
+    }
+    let second = Killable::with(&settings, "");
+    // The first dies as it has told this one.
+    let torn = make(&second, "c");
+    assert_eq!(listener.next().seq(), torn);
+    first.kill();
+    all.extend([torn, make(&second, "d"), make(&second, "e")]);
+    let mut told: BTreeSet<_> = BTreeSet::new();
+    while told.len() < 3 {
+        told.insert(listener.next().seq());
+    }
+    assert!(told.contains(&torn), "nobody knows whether it was told");
+    assert!(told.is_subset(&all), "{told:?}");
+    second.kill();
+    drop_schema(&url);
 }
 
 // I7: told, and killed before that was written down

@@ -37,9 +37,11 @@ impl Embedder for Fussy {
         if texts.len() > 1 && texts.iter().any(|text| text.contains("together")) {
             return Err(EmbedError::Refused("one at a time".to_owned()));
         }
-        let one = |text: &&str| match text.contains("zero") {
-            true => Err("no word of it is known".to_owned()),
-            false => Ok(Embedding::new(vec![1.0, 0.5]).unwrap()),
+        let one = |text: &&str| {
+            if text.contains("zero") {
+                return Err("no word of it is known".to_owned());
+            }
+            Ok(Embedding::new(vec![1.0, 0.5]).unwrap())
         };
         Ok(texts.iter().map(one).collect())
     }

@@ -74,11 +74,11 @@ fn packed(numbers: &[f32]) -> String {
 
 /// An embedder that has to be asked: it makes vectors of two numbers, unless it is told to fail or
 /// to wait.
-struct Asked {
+pub(crate) struct Asked {
     model: ModelId,
     fails: AtomicBool,
-    calls: AtomicUsize,
-    wait: Mutex<Option<Arc<Barrier>>>,
+    pub(crate) calls: AtomicUsize,
+    pub(crate) wait: Mutex<Option<Arc<Barrier>>>,
     /// Texts with this word fail, and all that come with them.
     refuses: &'static str,
     /// More texts at a time fail.
@@ -86,7 +86,7 @@ struct Asked {
 }
 
 impl Asked {
-    fn new(model: &str) -> Arc<Self> {
+    pub(crate) fn new(model: &str) -> Arc<Self> {
         Self::fussy(model, "nothing of that kind", usize::MAX)
     }
 
@@ -138,7 +138,7 @@ impl Embedder for Asked {
     }
 }
 
-fn block<T>(work: impl Future<Output = T>) -> T {
+pub(crate) fn block<T>(work: impl Future<Output = T>) -> T {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build();
@@ -146,7 +146,7 @@ fn block<T>(work: impl Future<Output = T>) -> T {
 }
 
 /// Makes all vectors that are missing; answers how many steps made some.
-fn embed_all(kit: &Kit) -> Result<usize, Error> {
+pub(crate) fn embed_all(kit: &Kit) -> Result<usize, Error> {
     let mut making = Making::default();
     let steps = steps(kit, &mut making)?;
     assert_eq!(making.trouble(), None);

@@ -281,7 +281,7 @@ impl World {
                 let (model, vector) = self.vector();
                 let id = i64::try_from(self.below(self.submitted + 1) + 1).unwrap();
                 let id = DiscoveryId::new(id);
-                let keep = KeepVector { id, model, vector };
+                let keep = KeepVector::new(id, "t\n", model, vector);
                 let kept = kernel.execute(Actor::System.into(), keep).wait();
                 let kept = kept.ok().filter(|reply| reply.answer.kept);
                 self.seqs.extend(kept.map(|reply| reply.seq));

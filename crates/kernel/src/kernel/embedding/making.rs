@@ -106,14 +106,14 @@ impl Kernel {
         };
         let made = on_thread(move || {
             let texts: Vec<&str> = page.iter().map(|(_, text)| text.as_str()).collect();
-            Ok(make_all(&*embedder, &texts))
+            let made = make_all(&*embedder, &texts);
+            Ok(made.map(|made| page.into_iter().zip(made).collect()))
         });
-        let made = match made.await? {
+        let made: Vec<_> = match made.await? {
             Ok(made) => made,
             Err(EmbedError::Away(reason)) => return Err(Error::EmbedderUnavailable { reason }),
             Err(EmbedError::Refused(reason)) => return Ok(making.refused(&ids, reason)),
         };
-        let made = ids.iter().copied().zip(made).collect();
         for (id, reason) in self.keep_vectors(made).await? {
             making.pass(id, reason);
         }
@@ -123,13 +123,13 @@ impl Kernel {
     /// Keeps what was made; answers of whom nothing was, and why.
     async fn keep_vectors(
         &self,
-        made: Vec<(DiscoveryId, Result<Embedded, String>)>,
+        made: Vec<((DiscoveryId, String), Result<Embedded, String>)>,
     ) -> Result<Vec<(DiscoveryId, String)>, Error> {
         let (mut passed, mut tickets) = (Vec::new(), Vec::new());
-        for (id, made) in made {
+        for ((id, text), made) in made {
             match made {
                 Ok(Embedded { model, vector, .. }) => {
-                    let keep = KeepVector { id, model, vector };
+                    let keep = KeepVector::new(id, &text, model, vector);
                     tickets.push((id, self.execute(Actor::System.into(), keep)));
                 }
                 Err(reason) => passed.push((id, reason)),
