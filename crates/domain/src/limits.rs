@@ -144,6 +144,8 @@ pub const CHAIN_LINKS_AT_START: i64 = 1_000;
 pub const ARCHIVE_ALIVE_US: i64 = 7 * 24 * 60 * 60 * 1_000_000;
 /// Events that are removed from the log in one transaction once it was pruned.
 pub const PRUNE_PIECE: i64 = 500;
+/// Such transactions that upkeep runs before it turns to something else.
+pub const PRUNE_PIECES_AT_ONCE: usize = 20;
 /// Events read from the log at a time by whoever folds or checks it.
 pub const LOG_PAGE: i64 = 1_000;
 /// Bytes of payload that are read from the log at once then, unless one event alone has more.

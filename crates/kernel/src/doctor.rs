@@ -165,7 +165,7 @@ fn follow_and_fold(
     head: &Head,
     (ambient, history): (&Ambient, Option<&dyn History>),
 ) -> Result<Followed, Error> {
-    let mut scratch = SqliteWriter::in_memory()?;
+    let mut scratch = SqliteWriter::scratch()?;
     migrate_sqlite(&scratch, MIGRATIONS, ambient, None)?;
     let mut fold = Ok(());
     let mut gates = Ok(0);

@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use comity_domain::limits::{EMBEDDING_AT_ONCE, READ_US_MAX, WAIT_US_MAX};
+use comity_domain::limits::{EMBEDDING_AT_ONCE, PRUNE_PIECES_AT_ONCE, READ_US_MAX, WAIT_US_MAX};
 use comity_domain::{Seq, Span, TokenSecret};
 use tokio::sync::{Semaphore, watch};
 
@@ -242,7 +242,11 @@ impl Kernel {
                 break;
             }
         }
-        while self.query(Actor::System, IsLeft).await?.answer {
+        // After a crash; whoever prunes does not wait for this. The rest has its turn meanwhile.
+        for _ in 0..PRUNE_PIECES_AT_ONCE {
+            if !self.query(Actor::System, IsLeft).await?.answer {
+                break;
+            }
             self.upkeep(PrunePiece).await?;
         }
         Ok(())

@@ -1,6 +1,8 @@
 //! One kernel on either engine, checked when the test is over.
 
+use std::fs::Permissions;
 use std::io::Write as _;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use std::sync::Arc;
@@ -80,7 +82,9 @@ impl Kit {
 
     /// A fresh database that no kernel runs on yet.
     fn closed(engine: Engine) -> Self {
-        let directory = tempfile::tempdir().expect("a temporary directory");
+        let mut private = tempfile::Builder::new();
+        private.permissions(Permissions::from_mode(0o700));
+        let directory = private.tempdir().expect("a temporary directory");
         let clock = Arc::new(ManualClock::default());
         let failpoints = Failpoints::default();
         let (mut options, schema) = options_for(engine, directory.path());

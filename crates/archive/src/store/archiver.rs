@@ -15,7 +15,7 @@ use super::error::ArchiveError;
 use super::lost::same_log;
 use super::render::{self, Content, File};
 use super::repository::Archive;
-use super::{line, place};
+use super::{line, place, whole};
 use crate::git::GitError;
 
 /// Bytes of payload of one commit, unless a single event has more.
@@ -202,6 +202,7 @@ impl Archiver {
         } = &self.settings;
         let standing = self.standing()?;
         let archive = Archive::open(repository, lock, &standing, &self.ambient)?;
+        whole::clear(repository);
         let database = standing.seq;
         if archive.through() > database {
             return Err(ArchiveError::Ahead {
@@ -239,11 +240,9 @@ impl Archiver {
             Ok(true) => return Ok(()),
             Ok(false) => {}
             Err(Error::Pruned { oldest_seq }) => {
-                return Err(ArchiveError::Foreign {
-                    what: format!(
-                        "the archive ends at event {through}, the log begins at {oldest_seq}: what \
-                         lies between was in the archive that was here before"
-                    ),
+                return Err(ArchiveError::Old {
+                    through,
+                    oldest_seq,
                 });
             }
             Err(error) => return Err(error.into()),

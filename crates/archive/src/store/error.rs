@@ -30,6 +30,17 @@ pub enum ArchiveError {
         /// The last of them.
         through: Seq,
     },
+    /// It ends in what was pruned, so that a part of the log is missing between it and the database.
+    #[error(
+        "the archive ends at event {through}, the log begins at {oldest_seq}: what lies between was \
+         in the archive that was here before"
+    )]
+    Old {
+        /// Where it ends.
+        through: Seq,
+        /// The oldest event left in the database.
+        oldest_seq: Seq,
+    },
     /// The archive is ahead of the database.
     #[error("the archive goes to event {archive}, the database only to {database}")]
     Ahead {
@@ -95,6 +106,7 @@ impl ArchiveError {
             self,
             Self::Foreign { .. }
                 | Self::Needed { .. }
+                | Self::Old { .. }
                 | Self::Ahead { .. }
                 | Self::Unwritable { .. }
                 | Self::Unfit(_)
@@ -113,10 +125,10 @@ impl ArchiveError {
                 "the database lost its end: `comity restore --from-archive` brings it back, \
                  `comity serve --new-epoch` goes on without it"
             }
-            Self::Needed { .. } => {
-                "the log was pruned: put the repository back in its place, or a copy of it"
+            Self::Needed { .. } | Self::Old { .. } => {
+                "the log was pruned: put the repository back that was there then, or a copy of it"
             }
-            Self::Gone => "it is made anew from the database",
+            Self::Gone => "put it back in its place; if the log is whole, it is made anew from it",
             Self::Unwritable { .. } => "`comity doctor` says what is wrong with the log",
             Self::Full => "free space on its disk; it goes on by itself",
             Self::File { .. } | Self::Git(_) | Self::Io { .. } | Self::Kernel(_) => {

@@ -13,6 +13,8 @@ use comity_kernel::archive::{
 };
 use comity_kernel::redaction::RedactionsSince;
 use comity_kernel::{Actor, Error};
+use rustix::fs::{CWD, RenameFlags};
+use rustix::io::Errno;
 
 use super::archiver::{Archiver, lock};
 use super::error::ArchiveError;
@@ -133,11 +135,12 @@ impl Archiver {
             let failed = ArchiveError::io("an unfinished rebuild cannot be removed");
             std::fs::remove_dir_all(&aside).map_err(failed)?;
         }
+        // What is redacted behind it may not be in the source: the new one is clean up to here.
+        let head = *self.kernel().head().borrow();
         // What was pruned comes from the old one.
         let source = Source::of(self)?;
         let mut fresh = old.beside(&aside)?;
         let mut commits = 0;
-        let head = *self.kernel().head().borrow();
         let mut cuts = self.cuts(&id, Seq::ZERO)?.into_iter();
         let left_out: BTreeSet<_> = self
             .lag(old.through(), i64::MAX)?
@@ -268,8 +271,16 @@ fn put_in_place(fresh: &Path, path: &Path) -> Result<PathBuf, ArchiveError> {
     let free = |number: &u32| !path.with_extension(format!("git.old-{number}")).exists();
     let number = (1..u32::MAX).find(free).unwrap_or(0);
     let kept = path.with_extension(format!("git.old-{number}"));
-    std::fs::rename(path, &kept).map_err(failed())?;
-    std::fs::rename(fresh, path).map_err(failed())?;
+    // At no moment there is none: it may be the only one that has the beginning of the log.
+    match rustix::fs::renameat_with(CWD, fresh, CWD, path, RenameFlags::EXCHANGE) {
+        Ok(()) => std::fs::rename(fresh, &kept).map_err(failed())?,
+        // Some file systems cannot do that.
+        Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => {
+            std::fs::rename(path, &kept).map_err(failed())?;
+            std::fs::rename(fresh, path).map_err(failed())?;
+        }
+        Err(error) => return Err(failed()(error.into())),
+    }
     let parent = path.parent().unwrap_or(Path::new("."));
     let parent = std::fs::File::open(parent).map_err(failed())?;
     parent.sync_all().map_err(failed())?;

@@ -1,6 +1,6 @@
 //! The oldest part of a log that was pruned, as an archive has it.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use comity_domain::Seq;
 use comity_kernel::Error;
@@ -25,17 +25,22 @@ impl Past {
         Self { repository }
     }
 
+    fn nothing_there(&self) -> ArchiveError {
+        ArchiveError::Foreign {
+            what: format!("there is no archive at `{}`", self.repository.display()),
+        }
+    }
+
+    fn must_be_there(&self) -> Result<&Path, ArchiveError> {
+        let there = self.repository.exists();
+        there
+            .then_some(&*self.repository)
+            .ok_or_else(|| self.nothing_there())
+    }
+
     fn read(&self, through: Seq, visit: Visit<'_>) -> Result<(), ArchiveError> {
-        let contents = if self.repository.exists() {
-            Contents::of(&self.repository)?
-        } else {
-            None
-        };
-        let Some(contents) = contents else {
-            return Err(ArchiveError::Foreign {
-                what: format!("there is no archive at `{}`", self.repository.display()),
-            });
-        };
+        let contents = Contents::of(self.must_be_there()?)?;
+        let contents = contents.ok_or_else(|| self.nothing_there())?;
         let pieces = contents.pieces()?.into_iter();
         let wanted = pieces.take_while(|(first, _, _)| *first <= through);
         contents.read_each(wanted.map(|(_, _, path)| path), |path, bytes| {
@@ -48,7 +53,7 @@ impl Past {
 
 impl History for Past {
     fn archive(&self) -> Result<ArchiveId, Error> {
-        id_of(&self.repository).map_err(told)
+        self.must_be_there().and_then(id_of).map_err(told)
     }
 
     fn pages(&self, through: Seq, visit: Visit<'_>) -> Result<(), Error> {

@@ -264,17 +264,15 @@ impl Archive {
     }
 }
 
-/// Takes the archive's lock, which ends with the last process that holds it.
-fn take(path: &Path) -> Result<File, ArchiveError> {
+/// Takes a lock, which ends with the last process that holds it.
+pub(super) fn take(path: &Path) -> Result<File, ArchiveError> {
     let mut options = OpenOptions::new();
     let file = options.create(true).truncate(false).write(true).open(path);
-    let file = file.map_err(ArchiveError::io("`archive.lock` cannot be opened"))?;
+    let file = file.map_err(ArchiveError::io("its lock cannot be opened"))?;
     match file.try_lock() {
         Ok(()) => Ok(file),
         Err(TryLockError::WouldBlock) => Err(ArchiveError::Held),
-        Err(TryLockError::Error(error)) => {
-            Err(ArchiveError::io("`archive.lock` cannot be locked")(error))
-        }
+        Err(TryLockError::Error(error)) => Err(ArchiveError::io("its lock cannot be taken")(error)),
     }
 }
 

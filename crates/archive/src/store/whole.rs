@@ -1,8 +1,8 @@
 //! The whole log of a workspace, where its beginning is in the archive alone.
 
-use std::fs::DirBuilder;
+use std::fs::{DirBuilder, File};
 use std::os::unix::fs::DirBuilderExt as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use comity_domain::Seq;
 use comity_kernel::archive::batch::LogPage;
@@ -14,6 +14,7 @@ use comity_kernel::{Actor, Error, Kernel, Options};
 use super::archiver::Archiver;
 use super::error::ArchiveError;
 use super::past::Past;
+use super::repository::take;
 
 /// A copy of the workspace that has the whole log, beside the archive; it goes when it is dropped.
 ///
@@ -22,13 +23,46 @@ use super::past::Past;
 pub(super) struct Whole {
     kernel: Option<Kernel>,
     directory: PathBuf,
+    /// There is one at a time.
+    _turn: File,
+}
+
+/// Removes a copy that a crash left, unless somebody uses it: it has what may be redacted since.
+pub(super) fn clear(repository: &Path) {
+    let directory = place(repository);
+    if !directory.exists() {
+        return;
+    }
+    let cleared =
+        turn(repository).and_then(|_turn| std::fs::remove_dir_all(&directory).map_err(failed()));
+    match cleared {
+        Ok(()) | Err(ArchiveError::Kernel(Error::Busy { .. })) => {}
+        Err(error) => tracing::warn!(error = %error, "the copy of the whole log stays"),
+    }
+}
+
+fn place(repository: &Path) -> PathBuf {
+    repository.with_extension("whole")
+}
+
+fn turn(repository: &Path) -> Result<File, ArchiveError> {
+    take(&repository.with_extension("whole.lock")).map_err(|error| match error {
+        ArchiveError::Held => ArchiveError::Kernel(Error::Busy {
+            reason: "another `archive verify` or `archive rebuild` reads the whole log".to_owned(),
+        }),
+        error => error,
+    })
+}
+
+fn failed() -> impl FnOnce(std::io::Error) -> ArchiveError {
+    ArchiveError::io("the whole log cannot be put beside the archive")
 }
 
 impl Whole {
     /// Makes one: what was pruned from the archive, the rest from the log, the chain followed.
     pub(super) fn of(archiver: &Archiver, standing: &Standing) -> Result<Self, ArchiveError> {
-        let directory = archiver.repository().with_extension("whole");
-        let failed = || ArchiveError::io("the whole log cannot be put beside the archive");
+        let directory = place(archiver.repository());
+        let turn = turn(archiver.repository())?;
         if directory.exists() {
             std::fs::remove_dir_all(&directory).map_err(failed())?;
         }
@@ -39,6 +73,7 @@ impl Whole {
         let mut whole = Self {
             kernel: None,
             directory,
+            _turn: turn,
         };
         let options = Options::sqlite(whole.directory.join("comity.db"));
         Self::fill(archiver, standing, &options)?;
@@ -55,7 +90,8 @@ impl Whole {
         let past = Past::of(archiver.repository().to_owned());
         past.pages(standing.pruned_to, &mut |page| refill.events(page, None))?;
         let mut after = standing.pruned_to;
-        while after < standing.seq {
+        // To the very end: what was redacted before a page was read has its event there.
+        loop {
             let asked = LogPage { after };
             let page = archiver.kernel().query(Actor::System, asked).wait()?.answer;
             let Some(last) = page.last().map(|event| event.seq) else {

@@ -72,14 +72,14 @@ pub(crate) fn follow(
     Ok(chain)
 }
 
-/// Folds a history up to an event in a database in memory, and says what it comes to.
+/// Folds a history up to an event in a database of its own, and says what it comes to.
 pub(crate) fn checkpoint_at(
     history: &dyn History,
     through: Seq,
     schema: i64,
     ambient: &Ambient,
 ) -> Result<Checkpoint, Error> {
-    let mut scratch = SqliteWriter::in_memory()?;
+    let mut scratch = SqliteWriter::scratch()?;
     migrate_sqlite(&scratch, MIGRATIONS, ambient, None)?;
     let chain = follow(history, through, &mut |page| {
         fold::replay(&mut scratch, page, None)

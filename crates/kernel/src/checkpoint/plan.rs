@@ -161,8 +161,9 @@ pub(super) fn in_the_way(
         add(what, through);
     }
     let unwritten: Option<Seq> = read.one(
-        "select min(seq) from quarantine where archive_id = ?1",
-        params![archive],
+        "select min(q.seq) from quarantine q join archive a on a.id = q.archive_id
+         where a.id = ?1 or a.moved_at >= ?2",
+        params![archive, alive],
         Row::take,
     )?;
     if let Some(seq) = unwritten {
@@ -173,8 +174,8 @@ pub(super) fn in_the_way(
         let what = format!("the durable consumer `{}`", furthest.name);
         add(what, furthest.acked_seq);
     }
-    if let Some(needed) = lowest_position(read)? {
-        add("hooks that were not told yet".to_owned(), needed);
+    if let Some((hook, needed)) = lowest_position(read)? {
+        add(format!("the hook {hook}, which was not told yet"), needed);
     }
     let parted: Option<(Seq, Seq)> = read.row(
         "select id, redacted_seq from redaction where id <= ?1 and redacted_seq > ?1

@@ -1,11 +1,11 @@
 //! How the hooks stand as a whole, for health and metrics.
 
-use comity_domain::Seq;
+use comity_domain::{HookId, Seq};
 
 use crate::actor::{Actor, Party};
 use crate::error::Error;
 use crate::query::Query;
-use crate::store::{Row, StoreError};
+use crate::store::StoreError;
 use crate::tx::{Read, Snapshot};
 
 /// Asks how the hooks stand.
@@ -53,20 +53,24 @@ impl Query for HookStanding {
             lag: lowest.map_or(0, |lowest| (head - lowest).max(0)),
             waiting: all - dead,
             dead,
-            needed_after: lowest_position(snapshot)?,
+            needed_after: lowest_position(snapshot)?.map(|(_, needed)| needed),
         })
     }
 }
 
-/// Returns the place up to which no hook needs the log any more; nothing without hooks.
+/// Returns the place up to which no hook needs the log any more, and the hook that needs what comes
+/// next; nothing without hooks.
 ///
 /// Dead letters do not count: they may lie for ever. One whose event is gone cannot be retried.
-pub fn lowest_position(read: &mut impl Read) -> Result<Option<Seq>, StoreError> {
-    let sql = "select min(needed) from (
-            select c.through as needed from hook_cursor c
+pub fn lowest_position(read: &mut impl Read) -> Result<Option<(HookId, Seq)>, StoreError> {
+    read.row(
+        "select hook_id, needed from (
+            select c.hook_id, c.through as needed from hook_cursor c
             join hook h on h.id = c.hook_id and h.removed_at is null
             union all
-            select d.seq - 1 as needed from hook_delivery d where d.dead_at is null
-         ) as positions";
-    read.one(sql, &[], Row::take)
+            select d.hook_id, d.seq - 1 as needed from hook_delivery d where d.dead_at is null
+         ) as positions order by needed, hook_id limit 1",
+        &[],
+        |row| Ok((row.take()?, row.take()?)),
+    )
 }

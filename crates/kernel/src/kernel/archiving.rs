@@ -137,6 +137,7 @@ impl Pruning {
             return Err(Error::StillNeeded { by });
         }
         let found = checkpoint_at(&*self.history, plan.through, plan.schema, &self.ambient)?;
+        self.ambient.failpoints.hit("prune.proven")?;
         let command = PruneLog {
             archive: archive.to_string(),
             through: plan.through,

@@ -212,7 +212,7 @@ mod tests {
 
     #[test]
     fn what_is_committed_is_written_down_by_command() {
-        let engine = SqliteWriter::in_memory().unwrap();
+        let engine = SqliteWriter::scratch().unwrap();
         migrate_sqlite(&engine, MIGRATIONS, &Ambient::system(), None).unwrap();
         let recorder = Recorder::default();
         let mut engine = recorder.wrap(Box::new(engine));

@@ -12,9 +12,9 @@ use serde_json::{Value, json};
 
 use crate::town::Town;
 
-/// The usual archive in the data directory of a kit.
+/// The usual archive in the directory of a kit.
 pub(crate) fn archive_of(kit: &Kit) -> Archiving {
-    let data = DataDir::open(&kit.directory().join("data")).unwrap();
+    let data = DataDir::open(kit.directory()).unwrap();
     Archiving::of(&data)
 }
 
@@ -76,7 +76,7 @@ both_engines! {
             status["through"].as_i64().unwrap() >= seq
         });
         assert_eq!((&status["state"], &status["lag"]), (&json!("following"), &json!(0)));
-        let repository = town.served.kit.directory().join("data/archive.git");
+        let repository = town.served.kit.directory().join("archive.git");
         assert_eq!(status["repository"], json!(repository));
         let names = git(&repository, &["ls-tree", "-r", "--name-only", "main"]);
         let file = names.lines().find(|name| name.ends_with("-ready-to-merge.md")).unwrap();
@@ -140,7 +140,7 @@ fn a_repository_that_vanishes_is_noticed_without_an_event() {
     send(&town, "Before");
     let is_whole = |health: &Value| part(health)["lag"] == 0 && part(health)["status"] == "ok";
     wait_until(&town, "/health", is_whole);
-    let repository = town.served.kit.directory().join("data/archive.git");
+    let repository = town.served.kit.directory().join("archive.git");
     let theirs = repository.with_extension("theirs");
     std::fs::create_dir(&theirs).unwrap();
     std::fs::write(theirs.join("precious"), "x").unwrap();

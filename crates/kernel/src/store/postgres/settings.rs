@@ -50,6 +50,15 @@ impl Role {
             Self::Migrator => "60000",
         }
     }
+
+    /// Whoever examines or moves a log that was pruned reads the archive first, with nothing to ask
+    /// here meanwhile; nobody waits for a snapshot that only reads.
+    fn idle_timeout_ms(self) -> &'static str {
+        match self {
+            Self::Writer | Self::Reader | Self::Listener | Self::Migrator => "5000",
+            Self::Examiner => "0",
+        }
+    }
 }
 
 /// A session that does not run under what we rely on.
@@ -91,7 +100,10 @@ pub(super) async fn establish(
         ("standard_conforming_strings", "on"),
         ("statement_timeout", role.statement_timeout_ms()),
         ("lock_timeout", role.lock_timeout_ms()),
-        ("idle_in_transaction_session_timeout", "5000"),
+        (
+            "idle_in_transaction_session_timeout",
+            role.idle_timeout_ms(),
+        ),
         ("tcp_user_timeout", "10000"),
     ];
     let (names, values): (Vec<&str>, Vec<&str>) = ours.iter().copied().unzip();

@@ -158,6 +158,18 @@ impl SqliteFile {
     }
 }
 
+/// Opens a database of its own: what does not fit into memory is in a file that nobody else sees and
+/// that goes with the connection.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the one place that opens databases"
+)]
+pub(super) fn open_scratch() -> Result<Connection, StoreError> {
+    let conn = Connection::open("").map_err(classify)?;
+    set_up(&conn)?;
+    Ok(conn)
+}
+
 /// Opens a finished copy to look at; no other connection has it.
 #[expect(
     clippy::disallowed_methods,

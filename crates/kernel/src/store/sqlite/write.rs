@@ -38,11 +38,9 @@ pub(super) enum Shred {
 
 impl SqliteWriter {
     /// Makes a database in memory, to fold a log into.
-    pub(crate) fn in_memory() -> Result<Self, StoreError> {
-        let conn = Connection::open_in_memory().map_err(classify)?;
-        super::file::set_up(&conn)?;
+    pub(crate) fn scratch() -> Result<Self, StoreError> {
         Ok(Self {
-            conn,
+            conn: super::file::open_scratch()?,
             file: None,
             unmerged: false,
             shred: Shred::No,

@@ -2,9 +2,17 @@
 
 use std::fs;
 use std::process::Command;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use comity_archive::store::restore;
-use comity_kernel::archive::Archivist as _;
+use comity_domain::Seq;
+use comity_domain::limits::PRUNE_PIECE;
+use comity_kernel::archive::position::NotWritten;
+use comity_kernel::archive::{ArchiveId, Archivist as _};
+use comity_kernel::checkpoint::History;
+use comity_kernel::checkpoint::history::Visit;
 use comity_kernel::epoch::LinkAt;
 use comity_kernel::failpoint::Action;
 use comity_kernel::store::StoreError;
@@ -18,28 +26,52 @@ use super::Kept;
 
 /// A workspace where everything happened once, archived; what reads the log is far ahead.
 fn lived(engine: Engine) -> Kept {
-    let kept = Kept::new(engine);
+    lived_in(Kit::new(engine))
+}
+
+fn lived_in(kit: Kit) -> Kept {
+    let kept = Kept::around(kit, 500);
     golden::scenario(&kept.kit);
     // The scenario ends with a redaction, which goes with what it redacts or not at all.
-    kept.kit
-        .call(
-            Actor::OPERATOR,
-            "ensure_project",
-            &json!({ "key": "/srv/last" }),
-        )
-        .unwrap();
+    let last = json!({ "key": "/srv/last" });
+    let made = kept.kit.call(Actor::OPERATOR, "ensure_project", &last);
+    made.unwrap();
     kept.drain();
+    past_all_readers(&kept.kit);
+    kept
+}
+
+/// Puts all that read the log far ahead.
+fn past_all_readers(kit: &Kit) {
     for sql in [
         "update hook_cursor set through = 1000000",
         "delete from hook_delivery",
         "insert into consumer_cursor (consumer_id, placed_seq, seq, document, seen_at, seen_lease_us)
-         select id, placed_seq, 1000000, '{}', 0, 0 from consumer where ttl_us is null
+         select id, placed_seq, 1000000, '{\"v\":1,\"seq\":1000000}', 0, 0 from consumer where ttl_us is null
          on conflict (consumer_id) do update
          set placed_seq = excluded.placed_seq, seq = excluded.seq",
     ] {
-        kept.kit.shell(sql).unwrap();
+        kit.shell(sql).unwrap();
     }
-    kept
+}
+
+/// A history that takes longer once than an idle session may.
+struct Slow {
+    past: Arc<dyn History>,
+    slow: Arc<AtomicBool>,
+}
+
+impl History for Slow {
+    fn archive(&self) -> Result<ArchiveId, Error> {
+        self.past.archive()
+    }
+
+    fn pages(&self, through: Seq, visit: Visit<'_>) -> Result<(), Error> {
+        if self.slow.swap(false, Ordering::SeqCst) {
+            std::thread::sleep(Duration::from_millis(5_500));
+        }
+        self.past.pages(through, visit)
+    }
 }
 
 fn prune(kit: &Kit, request: &Value) -> Result<Value, Error> {
@@ -124,17 +156,35 @@ both_engines! {
         let refused = |request: Value| {
             let error = prune(&kept.kit, &request).unwrap_err();
             assert_eq!((error.code().word, error.code().status), ("still_needed", 409));
-            error.to_json()["by"].to_string()
+            error.to_json()["by"].clone()
         };
         kept.drain();
         let end = end(&kept);
         kept.kit.call(Actor::OPERATOR, "ensure_project", &json!({ "key": "/srv/late" })).unwrap();
-        assert!(refused(json!({ "before": end + 2 })).contains("the archive"));
-        let by = refused(json!({ "before": end }));
-        assert!(by.contains("consumer") || by.contains("hooks"), "{by}");
+        let moved = |archive: &str, to: i64, unwritten: Vec<NotWritten>| {
+            let archive = ArchiveId::parse(archive).unwrap();
+            kept.kit.kernel().archive_moved(archive, Seq::new(1), Seq::new(to), unwritten).wait().unwrap();
+        };
+        let unwritten = NotWritten { seq: Seq::new(8), path: "a".to_owned(), reason: "no".to_owned() };
+        moved("another", 7, Vec::new());
+        moved("third", end + 1, vec![unwritten]);
         // The last event of the scenario redacts the one before it: both go or none.
         let by = refused(json!({ "before": end }));
-        assert!(by.contains("redaction"), "{by}");
+        let by: Vec<_> = by.as_array().unwrap().iter().map(|one| (
+            one["what"].as_str().unwrap(), one["may_go_to"].as_i64().unwrap())).collect();
+        let found = |what: &str| by.iter().find(|(named, _)| named.contains(what)).map(|(_, to)| *to);
+        assert_eq!(found("the archive another"), Some(7), "{by:?}");
+        assert_eq!(found("quarantine"), Some(7), "{by:?}");
+        assert_eq!(found("the redaction of event"), Some(end - 2), "{by:?}");
+        assert!(found("the durable consumer `").is_some_and(|to| to < end - 1), "{by:?}");
+        assert!(found("the hook ").is_some_and(|to| to < end - 1), "{by:?}");
+        assert_eq!(by.len(), 5, "{by:?}");
+        let by = refused(json!({ "before": end + 2 })).to_string();
+        assert!(by.contains("the archive, which has not come further"), "{by}");
+        // Who has not been heard of for a week is not waited for.
+        kept.kit.clock.advance_us(8 * 24 * 3_600_000_000);
+        let by = refused(json!({ "before": end })).to_string();
+        assert!(!by.contains("another") && !by.contains("quarantine"), "{by}");
         let nothing = prune(&kept.kit, &json!({})).unwrap_err();
         assert_eq!(nothing.code().word, "invalid");
         let both = prune(&kept.kit, &json!({ "before": 2, "older_than": "1d" })).unwrap_err();
@@ -145,20 +195,119 @@ both_engines! {
     // I1 A3: a crash in the middle is continued
     fn a_crash_in_the_middle_is_continued(engine) {
         let mut kept = lived(engine);
-        let end = end(&kept);
-        kept.kit.failpoints.set("prune.piece_gone", Action::Fail(StoreError::Shape("a crash")));
-        assert!(prune(&kept.kit, &json!({ "before": end })).is_err());
+        for nth in 0..2 * PRUNE_PIECE {
+            kept.kit.call(Actor::OPERATOR, "ensure_project", &json!({ "key": format!("/srv/{nth}") })).unwrap();
+        }
+        let end = kept.drain();
+        let oldest = || count(&kept.kit, "select min(seq) from event");
+        let sweep = || {
+            let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+            runtime.block_on(kept.kit.kernel().sweep())
+        };
+        let crash = || Action::Fail(StoreError::Shape("a crash"));
+        past_all_readers(&kept.kit);
+        // The second piece fails behind its events, the third before them.
+        kept.kit.failpoints.set_at("prune.piece_gone", crash(), 2);
+        prune(&kept.kit, &json!({ "before": end })).unwrap_err();
         kept.kit.failpoints.clear("prune.piece_gone");
-        assert_eq!(count(&kept.kit, "select min(seq) from event"), 1);
-        // What was pruned is not shown, though it is still there.
-        let events = kept.kit.call(Actor::OPERATOR, "events", &json!({ "since": 0 }));
+        assert_eq!(oldest(), PRUNE_PIECE + 1);
+        kept.kit.failpoints.set_at("prune.piece", crash(), 2);
+        sweep().unwrap_err();
+        kept.kit.failpoints.clear("prune.piece");
+        assert_eq!(oldest(), 2 * PRUNE_PIECE + 1);
+        // What was pruned is not shown, though some of it is still there.
+        let events = kept.kit.call(Actor::OPERATOR, "events", &json!({ "since": 2 * PRUNE_PIECE }));
         assert_eq!(events.unwrap_err().to_json()["oldest_seq"], end);
         let findings = kept.kit.doctor();
         assert!(findings.ok, "{findings:#?}");
-        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
-        runtime.block_on(kept.kit.kernel().sweep()).unwrap();
-        assert_eq!(count(&kept.kit, "select min(seq) from event"), end);
+        sweep().unwrap();
+        assert_eq!(oldest(), end);
         kept.restart();
+    }
+
+    // I1 I3: who comes while the archive is read is not passed
+    fn who_comes_meanwhile_is_not_passed(engine) {
+        let kept = lived(engine);
+        let end = end(&kept);
+        let message = count(&kept.kit, "select min(seq) from event where kind = 'message_sent'");
+        for (operation, request, named) in [
+            ("register_consumer", json!({ "name": "late", "since": 3 }), "the durable consumer `late`"),
+            ("add_hook", json!({ "url": "http://127.0.0.1:9/", "since": 3 }), "the hook "),
+            ("redact", json!({ "seq": message, "reason": "a password" }), "the redaction of event"),
+        ] {
+            let gate = kept.kit.failpoints.pause("prune.proven");
+            let error = std::thread::scope(|scope| {
+                let pruning = scope.spawn(|| prune(&kept.kit, &json!({ "before": end })).unwrap_err());
+                gate.wait_until_hit();
+                let came = kept.kit.call(Actor::OPERATOR, operation, &request);
+                gate.open();
+                came.unwrap();
+                pruning.join().unwrap()
+            });
+            kept.kit.failpoints.clear("prune.proven");
+            assert_eq!(error.code().word, "still_needed", "{operation}: {error}");
+            assert!(error.to_string().contains(named), "{error}");
+            assert_eq!(count(&kept.kit, "select pruned_to from log_head"), 0);
+            past_all_readers(&kept.kit);
+        }
+    }
+
+    // I1: the archive takes its time, and the database's own session lasts as long
+    fn a_long_past_is_examined_and_moved(engine) {
+        let slow = Arc::new(AtomicBool::new(false));
+        let turns_slow = Arc::clone(&slow);
+        let kept = lived_in(Kit::with(engine, |options| {
+            let past = options.history.take().unwrap();
+            options.history = Some(Arc::new(Slow { past, slow: turns_slow }));
+        }));
+        prune(&kept.kit, &json!({ "before": end(&kept) })).unwrap();
+        slow.store(true, Ordering::SeqCst);
+        let findings = kept.kit.doctor();
+        assert!(findings.ok, "{findings:#?}");
+        let directory = tempfile::tempdir().unwrap();
+        let (target, _) = options_for(Engine::Sqlite, directory.path());
+        slow.store(true, Ordering::SeqCst);
+        replay_log(kept.kit.options(), &target, |_, _| {}).unwrap();
+    }
+
+    // I1: a checkpoint that says something else is found
+    fn a_changed_checkpoint_is_found(engine) {
+        let mut kept = lived(engine);
+        prune(&kept.kit, &json!({ "before": end(&kept) })).unwrap();
+        kept.kit.expect_damage();
+        let (off, on) = match engine {
+            Engine::Sqlite => ("drop trigger checkpoint_update", "select 1"),
+            Engine::Postgres => (
+                "alter table checkpoint disable trigger user",
+                "alter table checkpoint enable trigger user",
+            ),
+        };
+        let last = "where id = (select max(id) from checkpoint)";
+        kept.kit.shell(off).unwrap();
+        kept.kit.shell(&format!("update checkpoint set state_hash = 'x' {last}")).unwrap();
+        kept.kit.shell(on).unwrap();
+        let findings = kept.kit.doctor();
+        assert!(check(&findings, "checkpoint").contains("the checkpoint says x"), "{findings:#?}");
+    }
+
+    // I1 D3: one reads the whole log at a time, and what a crash left of it goes
+    fn one_copy_of_the_whole_log_at_a_time(engine) {
+        let mut kept = lived(engine);
+        prune(&kept.kit, &json!({ "before": end(&kept) })).unwrap();
+        kept.drain();
+        let turn = fs::File::create(kept.repository.with_extension("whole.lock")).unwrap();
+        turn.try_lock().unwrap();
+        for refused in [kept.archiver.verify().map(|_| ()), kept.archiver.rebuild().map(|_| ())] {
+            assert_eq!(refused.unwrap_err().code().word, "busy");
+        }
+        drop(turn);
+        let left = kept.repository.with_extension("whole");
+        fs::create_dir(&left).unwrap();
+        fs::write(left.join("comity.db"), "a secret").unwrap();
+        kept.restart();
+        kept.drain();
+        assert!(!left.exists());
+        assert!(kept.archiver.rebuild().is_ok() && kept.archiver.verify().unwrap().ok && !left.exists());
     }
 
     // I1: what is pruned is out of reach, and whoever asks is told
@@ -175,7 +324,7 @@ both_engines! {
             let error = kept.kit.call(Actor::OPERATOR, operation, &request).unwrap_err();
             assert_eq!((error.code().word, error.to_json()["oldest_seq"].as_i64()), ("pruned", Some(end)), "{operation}");
         }
-        let links = |seq: i64| kept.kit.ask_as(Actor::System, LinkAt { seq: comity_domain::Seq::new(seq) });
+        let links = |seq: i64| kept.kit.ask_as(Actor::System, LinkAt { seq: Seq::new(seq) });
         assert!(links(end - 1).unwrap().answer.is_some(), "the checkpoint knows");
         assert!(matches!(links(1), Err(Error::Pruned { .. })));
     }

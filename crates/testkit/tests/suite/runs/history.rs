@@ -8,6 +8,9 @@ use super::*;
 
 const PHASES: [&str; 4] = ["plan", "work", "check", "done"];
 
+/// Runs that something happens to.
+const YOUNG: usize = 40;
+
 /// Steps before it is asked how many events there are.
 const STEPS: usize = 50;
 
@@ -54,16 +57,17 @@ fn random_run(dice: &mut Dice, parents: &[i64]) -> Value {
     request
 }
 
-/// Something that may or may not be possible.
+/// Something that may or may not be possible, to one of the younger runs: the old ones have ended.
 fn random_step(team: &Team, dice: &mut Dice, runs: &mut Vec<i64>) {
+    let young = &runs[runs.len().saturating_sub(YOUNG)..];
     if runs.len() < 3 || dice.one_in(25) {
-        let request = random_run(dice, runs);
+        let request = random_run(dice, young);
         if let Ok(created) = team.call(&BOSS, "create_run", &request) {
             runs.push(created["run"]["id"].as_i64().unwrap());
         }
         return;
     }
-    let run = *dice.pick(runs);
+    let run = *dice.pick(young);
     let phase = *dice.pick(&PHASES);
     let agent = *dice.pick(&["Blue", "Green", "Red"]);
     let kind = *dice.pick(&["code", "note"]);
@@ -92,7 +96,7 @@ fn random_step(team: &Team, dice: &mut Dice, runs: &mut Vec<i64>) {
     // Whether it could be done is for the doctor to judge, from the log.
     drop(team.steer(operation, run, &more));
     if dice.one_in(10) {
-        let upstream = *dice.pick(runs);
+        let upstream = *dice.pick(young);
         drop(team.call(
             &BOSS,
             "link_runs",
