@@ -19,8 +19,8 @@ pub trait Embedder: Send + Sync {
     /// Tells whether somebody has to be asked.
     fn pace(&self) -> Pace;
 
-    /// Makes a vector of each text, in their order.
-    fn embed(&self, texts: &[&str]) -> Result<Vec<Embedding>, EmbedError>;
+    /// Makes a vector of each text, in their order, or says why one of them has none.
+    fn embed(&self, texts: &[&str]) -> Result<Vec<Result<Embedding, String>>, EmbedError>;
 }
 
 /// How long an embedder takes.
@@ -34,8 +34,14 @@ pub enum Pace {
 
 /// Why there is no vector.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
-pub struct EmbedError(pub String);
+pub enum EmbedError {
+    /// The embedder makes none at the moment, whatever the text is.
+    #[error("{0}")]
+    Away(String),
+    /// It made none of these texts; of others, or of fewer at a time, it may.
+    #[error("{0}")]
+    Refused(String),
+}
 
 /// The built-in embedder, `hashed-1`.
 pub struct Hashed {
@@ -63,8 +69,8 @@ impl Embedder for Hashed {
         Pace::Quick
     }
 
-    fn embed(&self, texts: &[&str]) -> Result<Vec<Embedding>, EmbedError> {
-        Ok(texts.iter().map(|text| hashed::embed(text)).collect())
+    fn embed(&self, texts: &[&str]) -> Result<Vec<Result<Embedding, String>>, EmbedError> {
+        Ok(texts.iter().map(|text| Ok(hashed::embed(text))).collect())
     }
 }
 
@@ -92,24 +98,32 @@ pub enum Made {
 /// Has a vector made of one text.
 pub fn make(embedder: &dyn Embedder, text: &str) -> Made {
     match make_all(embedder, &[text]) {
-        Ok(mut made) => made.pop().map_or(Made::Nothing, Made::Vector),
+        Ok(mut made) => match made.pop() {
+            Some(Ok(made)) => Made::Vector(made),
+            Some(Err(reason)) => Made::Failed(EmbedError::Refused(reason)),
+            None => Made::Nothing,
+        },
         Err(error) => Made::Failed(error),
     }
 }
 
-/// Has vectors made of texts; each has the dimension that the embedder promised.
-pub fn make_all(embedder: &dyn Embedder, texts: &[&str]) -> Result<Vec<Embedded>, EmbedError> {
+/// Has a vector made of each text; each has the dimension that the embedder promised.
+pub fn make_all(
+    embedder: &dyn Embedder,
+    texts: &[&str],
+) -> Result<Vec<Result<Embedded, String>>, EmbedError> {
     let vectors = embedder.embed(texts)?;
     if vectors.len() != texts.len() {
-        return Err(EmbedError(format!(
+        return Err(EmbedError::Refused(format!(
             "the embedder made {} vectors of {} texts",
             vectors.len(),
             texts.len()
         )));
     }
     let dimension = embedder.dimension();
-    if let Some(other) = vectors.iter().find(|one| one.dimension() != dimension) {
-        return Err(EmbedError(format!(
+    let mut made = vectors.iter().flatten();
+    if let Some(other) = made.find(|one| one.dimension() != dimension) {
+        return Err(EmbedError::Away(format!(
             "the embedder makes vectors of {} numbers, not of {dimension}",
             other.dimension()
         )));
@@ -119,5 +133,5 @@ pub fn make_all(embedder: &dyn Embedder, texts: &[&str]) -> Result<Vec<Embedded>
         dimension: i64::try_from(dimension).unwrap_or(i64::MAX),
         vector,
     };
-    Ok(vectors.into_iter().map(named).collect())
+    Ok(vectors.into_iter().map(|made| made.map(named)).collect())
 }

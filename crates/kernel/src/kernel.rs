@@ -16,6 +16,8 @@ use comity_domain::limits::{EMBEDDING_AT_ONCE, PRUNE_PIECES_AT_ONCE, READ_US_MAX
 use comity_domain::{Seq, Span, TokenSecret};
 use tokio::sync::{Semaphore, watch};
 
+pub use self::embedding::{Making, Step};
+
 use self::tidying::{Probe, Tidy};
 use crate::actor::{Actor, Caller};
 use crate::ambient::Ambient;

@@ -55,7 +55,7 @@ pub mod token;
 pub use actor::{Actor, Caller, Party};
 pub use command::{Command, Stop};
 pub use error::Error;
-pub use kernel::Kernel;
+pub use kernel::{Kernel, Making, Step};
 pub use options::{Options, Sharing};
 pub use query::Query;
 pub use ticket::{AsOf, Reply, Ticket};

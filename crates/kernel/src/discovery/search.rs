@@ -14,7 +14,7 @@ use super::event::Embedded;
 use super::index::{self, Among, Nearest};
 use super::table::{self, Discovery};
 use crate::actor::{Actor, Party};
-use crate::embedder::{EmbedError, Embedder, Embeds, Made, Pace};
+use crate::embedder::{Embedder, Embeds, Made, Pace};
 use crate::error::Error;
 use crate::page::Limit;
 use crate::project::table::{self as project_table, ProjectRef};
@@ -216,7 +216,7 @@ impl SearchDiscoveries {
     ) -> Result<Result<&Embedded, String>, Error> {
         let made = match &self.made {
             Made::Vector(made) => made,
-            Made::Failed(EmbedError(reason)) => return Ok(Err(reason.clone())),
+            Made::Failed(error) => return Ok(Err(error.to_string())),
             Made::Nothing => return Ok(Err("there is no embedder".to_owned())),
         };
         match must_fit(snapshot, project, &made.model, &made.vector) {

@@ -13,7 +13,7 @@ use super::table::{self, Discovery};
 use super::{Source, index};
 use crate::actor::Party;
 use crate::command::{Command, Stop};
-use crate::embedder::{EmbedError, Embeds, Made, Pace};
+use crate::embedder::{Embeds, Made, Pace};
 use crate::error::Error;
 use crate::project::table::{self as project_table, ProjectRef};
 use crate::reservation::held::holder;
@@ -162,8 +162,8 @@ impl SubmitDiscovery {
                 Err(Error::Invalid { .. }) if !is_compared => Ok(None),
                 fits => fits.map(|()| Some(made.clone())),
             },
-            Made::Failed(EmbedError(reason)) if is_compared => Err(Error::EmbedderUnavailable {
-                reason: reason.clone(),
+            Made::Failed(error) if is_compared => Err(Error::EmbedderUnavailable {
+                reason: error.to_string(),
             }),
             Made::Failed(_) | Made::Nothing => Ok(None),
         }
@@ -219,21 +219,30 @@ pub(super) fn embedded(model: &ModelId, vector: &Embedding) -> Embedded {
     }
 }
 
-/// Refuses a vector of another size than the others of its model have: it is not of that space.
+/// Refuses a vector of another size than the others of its model have, or than the embedder makes
+/// them: it is not of that space.
 pub(super) fn must_fit(
     read: &mut impl Read,
     field: &'static str,
     project: ProjectId,
     embedded: &Embedded,
 ) -> Result<(), Error> {
-    match table::dimension(read, project, &embedded.model)? {
-        Some(wanted) if wanted != embedded.dimension => Err(Error::invalid(
+    let present = read.memory().embedder.as_deref();
+    let promised = present.filter(|present| *present.model() == embedded.model);
+    let promised = promised.and_then(|present| i64::try_from(present.dimension()).ok());
+    let stored = table::dimension(read, project, &embedded.model)?;
+    match [promised, stored]
+        .into_iter()
+        .flatten()
+        .find(|wanted| *wanted != embedded.dimension)
+    {
+        Some(wanted) => Err(Error::invalid(
             field,
             format!(
                 "must hold {wanted} numbers as all vectors of `{}` do, not {}",
                 embedded.model, embedded.dimension
             ),
         )),
-        _ => Ok(()),
+        None => Ok(()),
     }
 }

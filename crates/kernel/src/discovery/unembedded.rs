@@ -1,6 +1,6 @@
 //! Which discoveries have no vector of a model yet.
 
-use comity_domain::limits::{EMBED_PAGE, EMBED_PAGE_BYTES_MAX};
+use comity_domain::limits::EMBED_PAGE_BYTES_MAX;
 use comity_domain::{DiscoveryId, ModelId};
 
 use super::index;
@@ -12,11 +12,14 @@ use crate::query::Query;
 use crate::store::Row;
 use crate::tx::{Read, Snapshot};
 
-/// Asks for some discoveries behind a number without a vector of a model, the oldest first.
+/// Asks for some discoveries behind a number without a vector of a model, the oldest first. What is
+/// redacted has no text to make one of.
 #[derive(Clone, Debug)]
 pub(crate) struct Unembedded {
     pub(crate) model: ModelId,
     pub(crate) after: DiscoveryId,
+    /// How many at most.
+    pub(crate) most: i64,
 }
 
 impl Query for Unembedded {
@@ -29,8 +32,11 @@ impl Query for Unembedded {
             "select d.id, d.title, d.summary from discovery d
              where d.id > ?2 and not exists (select 1 from discovery_vector v
                 where v.discovery_id = d.id and v.model = ?1)
+             and not exists (select 1 from redaction r
+                where r.subject_type = 'discovery' and r.subject_id = d.id
+                and r.kind = 'discovery_submitted')
              order by d.id limit ?3",
-            params![self.model.as_str(), self.after, EMBED_PAGE],
+            params![self.model.as_str(), self.after, self.most],
             |row| {
                 let id: DiscoveryId = row.take()?;
                 let (title, summary): (String, String) = (row.take()?, row.take()?);
@@ -49,7 +55,8 @@ impl Query for Unembedded {
     }
 }
 
-/// Counts discoveries that have no vector of a model.
+/// Counts discoveries that have no vector of a model and could have one; what is redacted has none of
+/// any.
 #[derive(Clone, Debug)]
 pub(crate) struct CountUnembedded {
     pub(crate) model: ModelId,
@@ -63,7 +70,9 @@ impl Query for CountUnembedded {
     fn run(&self, _actor: &Actor, snapshot: &mut Snapshot<'_>) -> Result<i64, Error> {
         Ok(snapshot.one(
             "select (select count(*) from discovery)
-                - (select count(*) from discovery_vector where model = ?1)",
+                - (select count(*) from discovery_vector where model = ?1)
+                - (select count(*) from redaction
+                    where subject_type = 'discovery' and kind = 'discovery_submitted')",
             params![self.model.as_str()],
             Row::take,
         )?)

@@ -1,18 +1,21 @@
-//! Requests that want a text as a vector get it here, before anything is opened.
+//! Requests that want a text as a vector get it here, before anything is opened; discoveries that
+//! came without one, later.
+
+mod making;
+
+pub use self::making::{Making, Step};
 
 use std::future::Future;
 use std::sync::Arc;
 
-use comity_domain::{DiscoveryId, ModelId};
+use comity_domain::ModelId;
 use tokio::sync::Semaphore;
 
 use super::{Kernel, ask, on_thread, submit};
 use crate::actor::{Actor, Caller};
 use crate::command::Command;
-use crate::discovery::KeepVector;
-use crate::discovery::event::Embedded;
-use crate::discovery::unembedded::{CountUnembedded, Unembedded, Warm};
-use crate::embedder::{EmbedError, Embedder, Embeds, Made, Pace, make, make_all};
+use crate::discovery::unembedded::{CountUnembedded, Warm};
+use crate::embedder::{EmbedError, Embedder, Embeds, Made, Pace, make};
 use crate::error::Error;
 use crate::query::Query;
 use crate::store::job::Audience;
@@ -33,7 +36,7 @@ impl Asking {
         };
         let (embedder, text) = (self.embedder, self.text);
         let made = on_thread(move || Ok(make(&*embedder, &text))).await;
-        made.unwrap_or_else(|error| Made::Failed(EmbedError(error.to_string())))
+        made.unwrap_or_else(|error| Made::Failed(EmbedError::Away(error.to_string())))
     }
 }
 
@@ -105,40 +108,6 @@ impl Kernel {
     pub async fn warm_vectors(&self) -> Result<(), Error> {
         while self.query(Actor::System, Warm).await?.answer {}
         Ok(())
-    }
-
-    /// Gives some discoveries that have none a vector of the present embedder, from behind a number
-    /// on; answers the last of them, or nothing if none is missing.
-    ///
-    /// Each is a small command of its own, so whoever else writes waits for a few of them at most.
-    pub async fn embed_some(&self, after: DiscoveryId) -> Result<Option<DiscoveryId>, Error> {
-        let Some(embedder) = self.memory.embedder.clone() else {
-            return Ok(None);
-        };
-        let model = embedder.model().clone();
-        let page = self.query(Actor::System, Unembedded { model, after });
-        let page = page.await?.answer;
-        if page.is_empty() {
-            return Ok(None);
-        }
-        let made = on_thread(move || {
-            let texts: Vec<&str> = page.iter().map(|(_, text)| text.as_str()).collect();
-            let made = make_all(&*embedder, &texts);
-            let made = made.map_err(|error| Error::EmbedderUnavailable { reason: error.0 })?;
-            let ids = page.iter().map(|(id, _)| *id);
-            Ok(ids.zip(made).collect::<Vec<_>>())
-        });
-        let made = made.await?;
-        let last = made.last().map(|(id, _)| *id);
-        let keep = |(id, made): (DiscoveryId, Embedded)| {
-            let (model, vector) = (made.model, made.vector);
-            self.execute(Actor::System.into(), KeepVector { id, model, vector })
-        };
-        let tickets: Vec<_> = made.into_iter().map(keep).collect();
-        for ticket in tickets {
-            ticket.await?;
-        }
-        Ok(last)
     }
 
     /// Counts the discoveries that have no vector of the present embedder, if there is one.

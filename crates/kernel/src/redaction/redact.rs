@@ -20,7 +20,8 @@ use crate::store::Row;
 use crate::tx::{Read as _, WriteTx};
 
 /// Takes what somebody wrote out of an event, for ever: out of its payload and out of whatever was
-/// made of it. Numbers, names and states stay, and so does the chain. Copies are events of their own.
+/// made of it. Numbers, names and states stay, and so does the chain. Copies are events of their own;
+/// only the vectors of a discovery go with it, whenever they came.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RedactEvent {
@@ -53,12 +54,31 @@ impl Command for RedactEvent {
         pruned::must_be_left(tx, self.seq)?;
         let recorded = at(tx, self.seq)?.ok_or_else(|| Error::not_found("event", &self.seq))?;
         let (event, redacted) = parted(&recorded)?;
-        let remnant = redacted.remnant.payload()?;
         must_not_be_at_work(tx, &event)?;
-        let blanked = still_there(tx, self.seq, &redacted)?;
         tx.shred()?;
+        self.take_out(tx, &recorded, &event, &redacted)?;
+        for seq in table::came_later(tx, &event)? {
+            self.take_out_vector(tx, seq)?;
+        }
+        let redaction = table::by_event(tx, self.seq)?
+            .ok_or_else(|| Error::internal(Impossible("a redaction vanished as it was made")))?;
+        Ok(RedactedEvent { redaction })
+    }
+}
+
+impl RedactEvent {
+    /// Takes what somebody wrote out of one event.
+    fn take_out(
+        &self,
+        tx: &mut WriteTx<'_, '_>,
+        recorded: &Recorded,
+        event: &Event,
+        redacted: &Redacted,
+    ) -> Result<(), Error> {
+        let remnant = redacted.remnant.payload()?;
+        let blanked = still_there(tx, recorded.seq, redacted)?;
         tx.emit(EventRedacted {
-            id: self.seq,
+            id: recorded.seq,
             kind: recorded.kind.clone(),
             about: event.inner().subject(),
             project: recorded.project,
@@ -66,16 +86,34 @@ impl Command for RedactEvent {
             remnant: remnant.clone(),
             blanked,
         })?;
-        let payload = recorded.payload.unwrap_or_default();
+        let payload = recorded.payload.as_deref().unwrap_or_default();
         let words = differences(
-            &serde_json::from_str(&payload)?,
+            &serde_json::from_str(payload)?,
             &serde_json::from_str(&remnant)?,
         );
-        tx.forget_copies(self.seq, &words)?;
-        let redaction = table::by_event(tx, self.seq)?
-            .ok_or_else(|| Error::internal(Impossible("a redaction vanished as it was made")))?;
-        Ok(RedactedEvent { redaction })
+        tx.forget_copies(recorded.seq, &words)?;
+        Ok(())
     }
+
+    /// Takes out a vector that came after the discovery, even one that says no more than its remnant.
+    fn take_out_vector(&self, tx: &mut WriteTx<'_, '_>, seq: Seq) -> Result<(), Error> {
+        let missing = || Error::internal(Impossible("a vector without its event"));
+        let recorded = at(tx, seq)?.ok_or_else(missing)?;
+        let event = read(&recorded)?;
+        let redacted = event.inner().redacted().ok_or_else(missing)?;
+        self.take_out(tx, &recorded, &event, &redacted)
+    }
+}
+
+/// Reads an event, if it is of a kind that is known.
+fn read(recorded: &Recorded) -> Result<Event, Error> {
+    let (kind, v) = (&recorded.kind, recorded.v);
+    let payload = recorded.payload.as_deref().unwrap_or_default();
+    let event = Event::read(kind, v, payload).ok_or_else(|| {
+        let rule = format!("is of kind `{kind}`, version {v}, which this program does not know");
+        Error::invalid("seq", rule)
+    })?;
+    Ok(event?)
 }
 
 /// Parts an event from what somebody wrote, or says why that cannot be.
@@ -85,13 +123,7 @@ fn parted(recorded: &Recorded) -> Result<(Event, Redacted), Error> {
     if kind == EventRedacted::KIND {
         return Err(refused("is a redaction itself, which stays".to_owned()));
     }
-    let payload = recorded.payload.as_deref().unwrap_or_default();
-    let event = Event::read(kind, recorded.v, payload).ok_or_else(|| {
-        refused(format!(
-            "is of kind `{kind}`, version {}, which this program does not know",
-            recorded.v
-        ))
-    })??;
+    let event = read(recorded)?;
     let redacted = event.inner().redacted();
     let Some(redacted) = redacted.filter(|redacted| redacted.remnant != event) else {
         return Err(refused(format!(

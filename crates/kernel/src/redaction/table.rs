@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::actor::{Actor, Party};
 use crate::error::Error;
+use crate::log::Event;
 use crate::params;
 use crate::query::Query;
 use crate::state::event::{Content, StateSaved};
@@ -43,6 +44,19 @@ pub(super) fn by_event(read: &mut impl Read, seq: Seq) -> Result<Option<Redactio
                 redacted_at: row.take()?,
             })
         },
+    )
+}
+
+/// Returns the events that brought vectors of a discovery after it was submitted; none is redacted,
+/// for those that are have no vector any more.
+pub(super) fn came_later(read: &mut impl Read, event: &Event) -> Result<Vec<Seq>, StoreError> {
+    let Event::DiscoverySubmitted(submitted) = event else {
+        return Ok(Vec::new());
+    };
+    read.rows(
+        "select seq from discovery_vector where discovery_id = ?1 order by seq",
+        params![submitted.id],
+        Row::take,
     )
 }
 

@@ -8,7 +8,7 @@ use comity_kernel::embedder::{EmbedError, Embedder, Pace};
 use serde::Deserialize;
 use serde_json::json;
 
-use crate::outbound::{BadUrl, Limits, Outbound, Reach, Response, Url};
+use crate::outbound::{BadUrl, Limits, Outbound, OutboundError, Reach, Response, Url};
 
 /// How long the service may take for one request.
 const LONGEST: Duration = Duration::from_secs(15);
@@ -92,14 +92,22 @@ impl HttpEmbedder {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .build()
-            .map_err(|error| EmbedError(error.to_string()))?;
+            .map_err(|error| EmbedError::Away(error.to_string()))?;
         let asked = self
             .outbound
             .post(&self.url, &headers, body.to_string().into_bytes(), limits);
         let answered = runtime.block_on(asked);
         // A name that is still being looked up is not waited for.
         runtime.shutdown_background();
-        answered.map_err(|error| EmbedError(error.to_string()))
+        answered.map_err(|error| match error {
+            // It is there, and did not manage so much.
+            OutboundError::Slow {
+                what: "answer" | "go on",
+                ..
+            }
+            | OutboundError::TooLong { .. } => EmbedError::Refused(error.to_string()),
+            error => EmbedError::Away(error.to_string()),
+        })
     }
 
     fn read(&self, response: &Response, texts: usize) -> Result<Vec<Embedding>, EmbedError> {
@@ -107,15 +115,21 @@ impl HttpEmbedder {
         let status = response.status;
         if status != 200 {
             let said = self.harmless(&String::from_utf8_lossy(&response.body));
-            return Err(EmbedError(format!("`{host}` answered {status}: {said}")));
+            let reason = format!("`{host}` answered {status}: {said}");
+            return Err(match status {
+                // It lets nobody in, is elsewhere, or is not well.
+                300..=399 | 401..=405 | 407 | 429 | 502..=504 => EmbedError::Away(reason),
+                _ => EmbedError::Refused(reason),
+            });
         }
-        let answer: Answer = serde_json::from_slice(&response.body)
-            .map_err(|error| EmbedError(format!("`{host}` answered no vectors: {error}")))?;
+        let answer: Answer = serde_json::from_slice(&response.body).map_err(|error| {
+            EmbedError::Refused(format!("`{host}` answered no vectors: {error}"))
+        })?;
         let mut items = answer.data;
         items.sort_by_key(|item| item.index);
         let in_order = items.iter().map(|item| item.index).eq(0..texts);
         if !in_order {
-            return Err(EmbedError(format!(
+            return Err(EmbedError::Refused(format!(
                 "`{host}` answered {} vectors to {texts} texts, or numbered them wrongly",
                 items.len()
             )));
@@ -149,12 +163,12 @@ impl Embedder for HttpEmbedder {
         Pace::Slow
     }
 
-    fn embed(&self, texts: &[&str]) -> Result<Vec<Embedding>, EmbedError> {
+    fn embed(&self, texts: &[&str]) -> Result<Vec<Result<Embedding, String>>, EmbedError> {
         let page = usize::try_from(EMBED_PAGE).unwrap_or(usize::MAX);
         let mut vectors = Vec::with_capacity(texts.len());
         for some in texts.chunks(page) {
             let response = self.post(some)?;
-            vectors.extend(self.read(&response, some.len())?);
+            vectors.extend(self.read(&response, some.len())?.into_iter().map(Ok));
         }
         Ok(vectors)
     }

@@ -14,9 +14,9 @@ impl LocalEmbedder {
     /// Reads a model; nothing is fetched from anywhere.
     pub fn open(folder: &str, model: ModelId, dimension: usize) -> Result<Self, EmbedError> {
         let loaded = StaticModel::from_pretrained(folder, None, None, None)
-            .map_err(|error| EmbedError(format!("the model cannot be read: {error:#}")))?;
+            .map_err(|error| EmbedError::Away(format!("the model cannot be read: {error:#}")))?;
         if loaded.dim() != dimension {
-            return Err(EmbedError(format!(
+            return Err(EmbedError::Away(format!(
                 "the model makes vectors of {} numbers, not of {dimension}",
                 loaded.dim()
             )));
@@ -39,11 +39,12 @@ impl Embedder for LocalEmbedder {
         Pace::Slow
     }
 
-    fn embed(&self, texts: &[&str]) -> Result<Vec<Embedding>, EmbedError> {
+    fn embed(&self, texts: &[&str]) -> Result<Vec<Result<Embedding, String>>, EmbedError> {
         let texts: Vec<String> = texts.iter().map(|text| (*text).to_owned()).collect();
-        let made = self.loaded.encode(&texts).into_iter().map(Embedding::new);
-        let made: Result<_, String> = made.collect();
-        // A text without any word the model knows has no direction.
-        made.map_err(|rule| EmbedError(format!("a vector of the model {rule}")))
+        let made = self.loaded.encode(&texts).into_iter().map(|numbers| {
+            // A text without any word the model knows has no direction.
+            Embedding::new(numbers).map_err(|rule| format!("the vector of the text {rule}"))
+        });
+        Ok(made.collect())
     }
 }

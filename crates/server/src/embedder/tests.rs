@@ -7,7 +7,7 @@ use std::thread;
 use std::time::Duration;
 
 use comity_domain::vector::ModelId;
-use comity_kernel::embedder::Embedder;
+use comity_kernel::embedder::{EmbedError, Embedder};
 use serde_json::{Value, json};
 
 use super::HttpEmbedder;
@@ -75,7 +75,7 @@ fn a_service_is_asked_for_vectors() {
     let vectors = asking(address).embed(&["one", "two\nlines"]).unwrap();
     let numbers: Vec<_> = vectors
         .iter()
-        .map(|vector| vector.components().to_vec())
+        .map(|vector| vector.as_ref().unwrap().components().to_vec())
         .collect();
     assert_eq!(numbers, [vec![1.0, 0.0], vec![0.0, 1.0]]);
     let (head, body) = got.recv().unwrap();
@@ -126,11 +126,31 @@ fn a_service_that_fails_is_told_of_without_the_key() {
 fn a_silent_service_is_given_up() {
     let (address, _got) = service(None);
     let impatient = asking(address).within(Duration::from_millis(100));
-    let error = impatient.embed(&["one"]).unwrap_err().to_string();
-    assert!(error.contains("in time"), "{error}");
+    let error = impatient.embed(&["one"]).unwrap_err();
+    assert!(matches!(&error, EmbedError::Refused(_)), "{error}");
+    assert!(error.to_string().contains("in time"), "{error}");
     let gone = TcpListener::bind("127.0.0.1:0")
         .unwrap()
         .local_addr()
         .unwrap();
-    assert!(asking(gone).embed(&["one"]).is_err());
+    let error = asking(gone).embed(&["one"]).unwrap_err();
+    assert!(matches!(&error, EmbedError::Away(_)), "{error}");
+}
+
+#[test]
+fn a_bad_text_is_told_from_a_service_that_lets_nobody_in() {
+    for (status, is_away) in [
+        ("400 Bad Request", false),
+        ("413 Too Large", false),
+        ("500 Internal Server Error", false),
+        ("401 Unauthorized", true),
+        ("404 Not Found", true),
+        ("429 Too Many Requests", true),
+        ("503 Service Unavailable", true),
+    ] {
+        let (address, _got) = service(Some(answer(status, &json!({}))));
+        let error = asking(address).embed(&["one"]).unwrap_err();
+        let told = matches!(&error, EmbedError::Away(_));
+        assert_eq!(told, is_away, "{status}: {error}");
+    }
 }

@@ -81,11 +81,12 @@ pub(super) fn discoveries(kit: &Kit, red: &Actor) {
 
 /// Has a vector come after its discovery.
 fn embed_late(kit: &Kit) {
-    let late = KeepVector {
-        id: DiscoveryId::new(6),
-        model: ModelId::parse("late-1").expect("a name"),
-        vector: Embedding::new(vec![0.25, -1.0]).expect("a vector"),
-    };
+    let late = KeepVector::new(
+        DiscoveryId::new(6),
+        "Row locks: été, 日本\ntwo\nlines, it's new",
+        ModelId::parse("late-1").expect("a name"),
+        Embedding::new(vec![0.25, -1.0]).expect("a vector"),
+    );
     let kept = kit.kernel().execute(Actor::System.into(), late).wait();
     assert!(kept.expect("a vector that came late").answer.kept);
 }

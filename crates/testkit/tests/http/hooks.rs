@@ -553,23 +553,23 @@ fn a_second_server_takes_over_from_one_that_was_killed() {
         let made = server.post("/api/projects", &json!({ "key": format!("/srv/{slug}") }));
         made.unwrap()["seq"].as_i64().unwrap()
     };
-    let mut made = BTreeSet::new();
+    let mut all = BTreeSet::new();
     for slug in ["a", "b"] {
-        made.insert(make(&first, slug));
-        assert!(made.contains(&listener.next().seq()), "the first tells");
+        all.insert(make(&first, slug));
+        assert!(all.contains(&listener.next().seq()), "the first tells");
     }
     let second = Killable::with(&settings, "");
     // The first dies as it has told this one.
     let torn = make(&second, "c");
     assert_eq!(listener.next().seq(), torn);
     first.kill();
-    made.extend([torn, make(&second, "d"), make(&second, "e")]);
+    all.extend([torn, make(&second, "d"), make(&second, "e")]);
     let mut told: BTreeSet<_> = BTreeSet::new();
     while told.len() < 3 {
         told.insert(listener.next().seq());
     }
     assert!(told.contains(&torn), "nobody knows whether it was told");
-    assert!(told.is_subset(&made), "{told:?}");
+    assert!(told.is_subset(&all), "{told:?}");
     second.kill();
     drop_schema(&url);
 }

@@ -24,3 +24,4 @@ mod state;
 mod stop;
 mod strangers;
 mod town;
+mod vectors;

@@ -3,11 +3,10 @@
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Barrier, Mutex};
 
-use comity_domain::DiscoveryId;
 use comity_domain::search::Query as Words;
 use comity_domain::vector::{Embedding, ModelId};
 use comity_kernel::embedder::{EmbedError, Embedder, Pace};
-use comity_kernel::{Actor, Error};
+use comity_kernel::{Actor, Error, Making, Step};
 use comity_testkit::{Engine, Kit, both_engines};
 use serde_json::{Value, json};
 
@@ -73,20 +72,30 @@ fn packed(numbers: &[f32]) -> String {
 
 /// An embedder that has to be asked: it makes vectors of two numbers, unless it is told to fail or
 /// to wait.
-struct Asked {
+pub(crate) struct Asked {
     model: ModelId,
     fails: AtomicBool,
-    calls: AtomicUsize,
-    wait: Mutex<Option<Arc<Barrier>>>,
+    pub(crate) calls: AtomicUsize,
+    pub(crate) wait: Mutex<Option<Arc<Barrier>>>,
+    /// Texts with this word fail, and all that come with them.
+    refuses: &'static str,
+    /// More texts at a time fail.
+    most: usize,
 }
 
 impl Asked {
-    fn new(model: &str) -> Arc<Self> {
+    pub(crate) fn new(model: &str) -> Arc<Self> {
+        Self::fussy(model, "nothing of that kind", usize::MAX)
+    }
+
+    fn fussy(model: &str, refuses: &'static str, most: usize) -> Arc<Self> {
         Arc::new(Self {
             model: ModelId::parse(model).unwrap(),
             fails: AtomicBool::default(),
             calls: AtomicUsize::default(),
             wait: Mutex::default(),
+            refuses,
+            most,
         })
     }
 }
@@ -105,7 +114,7 @@ impl Embedder for Asked {
     }
 
     /// By their length, so that equal texts are equal.
-    fn embed(&self, texts: &[&str]) -> Result<Vec<Embedding>, EmbedError> {
+    fn embed(&self, texts: &[&str]) -> Result<Vec<Result<Embedding, String>>, EmbedError> {
         self.calls.fetch_add(texts.len(), Ordering::SeqCst);
         let wait = self.wait.lock().unwrap().clone();
         if let Some(barrier) = wait {
@@ -113,32 +122,49 @@ impl Embedder for Asked {
             barrier.wait();
         }
         if self.fails.load(Ordering::SeqCst) {
-            return Err(EmbedError("it is away".to_owned()));
+            return Err(EmbedError::Away("it is away".to_owned()));
+        }
+        if texts.len() > self.most || texts.iter().any(|text| text.contains(self.refuses)) {
+            return Err(EmbedError::Refused("not these".to_owned()));
         }
         let angle = |text: &&str| u16::try_from(text.len() % 90).unwrap();
         let vector = |text| {
             let angle = f32::from(angle(text)).to_radians();
-            Embedding::new(vec![angle.cos(), angle.sin()]).unwrap()
+            Ok(Embedding::new(vec![angle.cos(), angle.sin()]).unwrap())
         };
         Ok(texts.iter().map(vector).collect())
     }
 }
 
-fn block<T>(work: impl Future<Output = T>) -> T {
+pub(crate) fn block<T>(work: impl Future<Output = T>) -> T {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build();
     runtime.unwrap().block_on(work)
 }
 
-/// Makes all vectors that are missing; answers how many steps it took.
-fn embed_all(kit: &Kit) -> Result<usize, Error> {
-    let (mut after, mut steps) = (DiscoveryId::new(0), 0);
-    while let Some(last) = block(kit.kernel().embed_some(after))? {
-        after = last;
-        steps += 1;
+/// Makes all vectors that are missing; answers how many steps made some.
+pub(crate) fn embed_all(kit: &Kit) -> Result<usize, Error> {
+    let mut making = Making::default();
+    let steps = steps(kit, &mut making)?;
+    assert_eq!(making.trouble(), None);
+    Ok(steps.iter().filter(|step| **step == Step::Made).count())
+}
+
+/// Goes on to the end.
+fn steps(kit: &Kit, making: &mut Making) -> Result<Vec<Step>, Error> {
+    let mut steps = Vec::new();
+    loop {
+        match block(kit.kernel().embed_some(making))? {
+            Step::Nothing => return Ok(steps),
+            step => steps.push(step),
+        }
+        assert!(steps.len() < 500, "it does not come to an end");
     }
-    Ok(steps)
+}
+
+fn missing(kit: &Kit) -> i64 {
+    block(kit.kernel().without_vectors()).unwrap().unwrap().1
 }
 
 both_engines! {
@@ -388,8 +414,8 @@ both_engines! {
         let asked = Asked::new("acme");
         kit.reopen(|options| options.embedder = Some(asked.clone())).unwrap();
         // In pages; what was done before a stop is not done again.
-        let first = block(kit.kernel().embed_some(DiscoveryId::new(0))).unwrap();
-        assert_eq!(first, Some(DiscoveryId::new(200)));
+        let first = block(kit.kernel().embed_some(&mut Making::default())).unwrap();
+        assert_eq!((first, missing(&kit)), (Step::Made, 251));
         kit.restart();
         assert_eq!(embed_all(&kit).unwrap(), 2);
         assert_eq!(asked.calls.load(Ordering::SeqCst), 451);
@@ -410,7 +436,70 @@ both_engines! {
         submit(&kit, 1, &json!({})).unwrap();
         let found = search(&kit, &json!({ "text": "row" })).unwrap();
         assert!(found["words_only"].as_str().unwrap().contains("dimension"), "{found}");
-        assert!(embed_all(&kit).is_err());
+        // Elsewhere they are made all the same.
+        kit.project("/srv/api");
+        submit(&kit, 2, &json!({ "project": "api" })).unwrap();
+        let mut making = Making::default();
+        assert_eq!(steps(&kit, &mut making).unwrap(), [Step::Made]);
+        let said = making.trouble().unwrap();
+        assert!(said.starts_with("1 discoveries") && said.contains("must hold 3 numbers"), "{said}");
+        assert_eq!(missing(&kit), 1);
+    }
+
+    // A text that fails takes no other with it, and does not stop those behind it
+    fn a_text_without_a_vector_is_passed_over(engine) {
+        let kit = Kit::with(engine, |options| {
+            options.embedder = Some(Asked::fussy("acme", "Flaky", usize::MAX));
+        });
+        kit.project("/srv/web");
+        for n in 0..30 {
+            submit(&kit, n, &json!({})).unwrap();
+        }
+        let mut making = Making::default();
+        let done = steps(&kit, &mut making).unwrap();
+        assert_eq!(done.iter().filter(|step| **step == Step::Passed).count(), 5);
+        assert_eq!(missing(&kit), 5);
+        assert_eq!(making.trouble().unwrap(), "5 discoveries were passed over; the last is 29: not these");
+        // What comes later is made, too; one that begins anew tries them again.
+        submit(&kit, 30, &json!({})).unwrap();
+        assert_eq!(steps(&kit, &mut making).unwrap(), [Step::Made]);
+        assert_eq!(missing(&kit), 5);
+        let mut afresh = Making::default();
+        steps(&kit, &mut afresh).unwrap();
+        assert_eq!(afresh.trouble(), making.trouble());
+    }
+
+    // A service that is too slow for many at a time is asked for fewer
+    fn a_service_gets_as_many_texts_as_it_can_take(engine) {
+        let kit = Kit::with(engine, |options| {
+            options.embedder = Some(Asked::fussy("acme", "nothing of that kind", 7));
+        });
+        kit.project("/srv/web");
+        for n in 0..40 {
+            submit(&kit, n, &json!({})).unwrap();
+        }
+        let mut making = Making::default();
+        let done = steps(&kit, &mut making).unwrap();
+        assert!(!done.contains(&Step::Passed), "{done:?}");
+        assert_eq!((missing(&kit), making.trouble()), (0, None));
+    }
+
+    // J11: what the embedder makes has one size, also where it has made nothing yet
+    fn nobody_claims_another_size_for_the_embedders_model(engine) {
+        let kit = Kit::with(engine, |options| options.embedder = Some(Asked::new("acme")));
+        kit.project("/srv/web");
+        let odd = submit(&kit, 0, &json!({ "embedding": [1, 0, 0], "model": "acme" })).unwrap_err();
+        assert_eq!(odd.to_json()["field"], "embedding", "{odd}");
+        let topic = |numbers: Value| {
+            let wanted = json!({ "project": "web", "topic_vector": numbers, "topic_model": "acme" });
+            kit.call(Actor::OPERATOR, "update_interest_profile", &wanted)
+        };
+        let odd = topic(json!([1, 0, 0])).unwrap_err();
+        assert_eq!(odd.to_json()["field"], "topic_vector", "{odd}");
+        topic(json!([1, 0])).unwrap();
+        submit(&kit, 0, &json!({ "embedding": [1, 0], "model": "acme" })).unwrap();
+        submit(&kit, 1, &json!({ "embedding": [1, 0, 0], "model": "other" })).unwrap();
+        assert_eq!(embed_all(&kit).unwrap(), 1);
     }
 
     // The index of words is compared with what the discoveries say

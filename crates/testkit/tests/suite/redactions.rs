@@ -3,6 +3,7 @@
 mod everything;
 mod kept;
 mod traces;
+mod vectors;
 
 use std::fmt::Write as _;
 

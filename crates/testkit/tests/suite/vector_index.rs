@@ -253,7 +253,7 @@ impl World {
                 let (model, vector) = self.vector();
                 let id = i64::try_from(self.below(self.submitted + 1) + 1).unwrap();
                 let id = DiscoveryId::new(id);
-                let keep = KeepVector { id, model, vector };
+                let keep = KeepVector::new(id, "t\n", model, vector);
                 drop(kernel.execute(Actor::System.into(), keep).wait());
             }
             _ => {

@@ -170,26 +170,21 @@ both_engines! {
         let lab = Lab::new(engine);
         let id = lab.submit("a", &json!({ "embedding": [1, 2], "model": "m-1" }));
         lab.done("dismiss_discovery", &json!({ "id": id }));
-        let keep = |model: &str, vector: Vec<f32>| {
-            let late = KeepVector {
-                id: comity_domain::DiscoveryId::new(id),
-                model: ModelId::parse(model).unwrap(),
-                vector: Embedding::new(vector).unwrap(),
-            };
+        let keep = |id: i64, text: &str, model: &str, vector: Vec<f32>| {
+            let id = comity_domain::DiscoveryId::new(id);
+            let (model, vector) = (ModelId::parse(model).unwrap(), Embedding::new(vector).unwrap());
+            let late = KeepVector::new(id, text, model, vector);
             lab.team.kit.kernel().execute(Actor::System.into(), late).wait()
         };
-        assert!(keep("m-2", vec![1.0]).unwrap().answer.kept);
-        assert!(!keep("m-2", vec![1.0]).unwrap().answer.kept);
-        assert!(!keep("m-1", vec![9.0, 9.0]).unwrap().answer.kept);
+        // What it does not say is not kept with it.
+        assert!(!keep(id, "news b\n", "m-2", vec![1.0]).unwrap().answer.kept);
+        assert!(keep(id, "news a\n", "m-2", vec![1.0]).unwrap().answer.kept);
+        assert!(!keep(id, "news a\n", "m-2", vec![1.0]).unwrap().answer.kept);
+        assert!(!keep(id, "news a\n", "m-1", vec![9.0, 9.0]).unwrap().answer.kept);
         let found = lab.get(id);
         assert_eq!((&found["models"], &found["revision"], &found["state"]), (&json!(["m-1", "m-2"]), &json!(3), &json!("dismissed")));
         lab.submit("b", &json!({}));
-        let other = KeepVector {
-            id: comity_domain::DiscoveryId::new(2),
-            model: ModelId::parse("m-2").unwrap(),
-            vector: Embedding::new(vec![1.0, 2.0]).unwrap(),
-        };
-        let refused = lab.team.kit.kernel().execute(Actor::System.into(), other).wait();
+        let refused = keep(2, "news b\n", "m-2", vec![1.0, 2.0]);
         assert_eq!(refused.unwrap_err().code().word, "invalid");
         assert_eq!(lab.shell("select actor from event where kind = 'discovery_embedded'"), "system");
     }
