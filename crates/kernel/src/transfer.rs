@@ -12,7 +12,7 @@ use crate::log::{Event, Recorded, fold};
 use crate::memory::Memory;
 use crate::options::{Opened, Options};
 use crate::params;
-use crate::redaction::drop_blobs;
+use crate::redaction::bytes;
 use crate::store::{CommitError, Rows, WriteEngine};
 use crate::tx::Snapshot;
 
@@ -136,9 +136,13 @@ impl Refill {
         }
     }
 
-    /// Keeps bytes by their hash, off the log.
+    /// Keeps bytes by their hash, off the log, if an event that is there names them: an archive may
+    /// have those of events that were redacted since.
     pub fn blob(&mut self, sha256: &[u8; 32], bytes: &[u8]) -> Result<(), Error> {
         in_transaction(&mut *self.target.writer, |writer| {
+            if !bytes::is_named(writer, sha256)? {
+                return Ok(());
+            }
             writer.write(
                 "insert into blob (sha256, bytes, added_at) values (?1, ?2, ?3)
                  on conflict (sha256) do nothing",
@@ -161,8 +165,6 @@ impl Refill {
             });
         }
         in_transaction(&mut *self.target.writer, |writer| {
-            // An archive may have bytes that were dropped since.
-            drop_blobs(writer)?;
             let sql = "update log_head set epoch = ?1";
             writer.write(sql, params![epoch], Rows::Exactly(1))
         })?;

@@ -21,7 +21,7 @@ use crate::log::{self, Envelope, Event, Place, Tables, link};
 use crate::memory::Memory;
 use crate::params;
 use crate::presence::Presence;
-use crate::redaction::{Taken, drop_blobs, words};
+use crate::redaction::{Taken, bytes, words};
 use crate::store::search::{self, Cut, DiscoveryFilter, Indexing, Kind, SearchFilter, Words};
 use crate::store::{Param, Row, Rows, Session, StoreError, Visit};
 
@@ -231,7 +231,7 @@ impl<'a, 'b> WriteTx<'a, 'b> {
     }
 
     /// Takes what was redacted out of what is off the log: first answers since the event, the names
-    /// of its files, what hooks said of it, and bytes that nothing else carries.
+    /// of its files, and what hooks said of it.
     pub(crate) fn forget_copies(&mut self, seq: Seq, taken: &Taken) -> Result<(), StoreError> {
         self.forget_answers(seq, taken)?;
         for sql in [
@@ -240,8 +240,7 @@ impl<'a, 'b> WriteTx<'a, 'b> {
         ] {
             self.batch.write(sql, params![seq], Rows::Any)?;
         }
-        self.batch.dirty = true;
-        self.batch.guard(|session| drop_blobs(session))
+        Ok(())
     }
 
     /// Takes what was redacted out of first answers, so many at a time.
@@ -348,6 +347,7 @@ impl<'a, 'b> WriteTx<'a, 'b> {
                 |session: &mut dyn Session| event.inner().apply(place, &mut Tables::new(session));
             match &event {
                 Event::EventRedacted(redacted) => {
+                    let apply = |session: &mut dyn Session| bytes::around(session, redacted, apply);
                     reworded = words::around(session, redacted, apply)?;
                     Ok(())
                 }

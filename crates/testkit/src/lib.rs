@@ -10,6 +10,7 @@ pub mod hooks;
 pub mod kit;
 pub mod leases;
 pub mod model;
+pub mod pruned;
 pub mod served;
 pub mod surfaces;
 pub mod vfs;

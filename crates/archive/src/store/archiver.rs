@@ -12,6 +12,7 @@ use comity_kernel::epoch::{AskStanding, Standing};
 use comity_kernel::{Actor, Error, Kernel};
 
 use super::error::ArchiveError;
+use super::import::FindBlob;
 use super::lost::same_log;
 use super::render::{self, Content, File};
 use super::repository::Archive;
@@ -309,7 +310,18 @@ impl Archiver {
         &self,
         archive: &mut Archive,
         batch: &Batch,
+        files: Vec<File>,
+    ) -> Result<(), ArchiveError> {
+        self.commit_with(archive, batch, files, &mut |sha256| self.blob(sha256))
+    }
+
+    /// Writes a piece with bytes that may come from elsewhere.
+    pub(super) fn commit_with(
+        &self,
+        archive: &mut Archive,
+        batch: &Batch,
         mut files: Vec<File>,
+        blob: &mut FindBlob<'_>,
     ) -> Result<(), ArchiveError> {
         let (Some(first), Some(last)) = (batch.events.first(), batch.events.last()) else {
             return Ok(());
@@ -319,9 +331,7 @@ impl Archiver {
             path: place::log(first.seq, last.seq),
             content: Content::Bytes(line::write(&batch.events)?),
         });
-        archive.commit(&batch.events, &files, last.seq, &mut |sha256| {
-            self.blob(sha256)
-        })?;
+        archive.commit(&batch.events, &files, last.seq, blob)?;
         self.failpoint("archive.after_ref")
     }
 

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
-use comity_domain::Seq;
+use comity_domain::{Seq, Sha256Hex};
+use sha2::{Digest as _, Sha256};
 
 use super::error::ArchiveError;
 use super::place;
@@ -102,6 +103,20 @@ impl Contents {
             group.push(path);
         }
         self.read_group(&group, &mut visit)
+    }
+
+    /// Reads bytes by their hash; nothing if they are not there or not these.
+    pub(super) fn attachment(&self, sha256: &Sha256Hex) -> Result<Option<Vec<u8>>, ArchiveError> {
+        let path = place::attachment(sha256);
+        let mut found = None;
+        if self.files.contains_key(&path) {
+            self.read_each([path].into_iter(), |_, bytes| {
+                let hash: [u8; 32] = Sha256::digest(bytes).into();
+                found = (hash == *sha256.bytes()).then(|| bytes.to_vec());
+                Ok(())
+            })?;
+        }
+        Ok(found)
     }
 
     fn read_group(

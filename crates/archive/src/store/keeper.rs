@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use comity_domain::Seq;
 use comity_domain::limits::ARCHIVE_BATCH_MAX;
+use comity_domain::{Seq, Sha256Hex};
 use comity_kernel::archive::position::ArchiveCuts;
 use comity_kernel::archive::status::{ArchiveLag, Lag};
 use comity_kernel::archive::{
@@ -17,6 +17,7 @@ use rustix::fs::{CWD, RenameFlags};
 use rustix::io::Errno;
 
 use super::archiver::{Archiver, lock};
+use super::contents::Contents;
 use super::error::ArchiveError;
 use super::render;
 use super::repository::{head_of, id_of};
@@ -173,7 +174,8 @@ impl Archiver {
             }
             let mut files = render::files(&batch);
             files.retain(|file| !left_out.contains(&(file.seq, file.path.clone())));
-            self.commit(&mut fresh, &batch, files)?;
+            let blob = &mut |sha256: &_| self.blob_or_old(&path, sha256);
+            self.commit_with(&mut fresh, &batch, files, blob)?;
             commits += 1;
             fresh.repack()?;
         }
@@ -187,6 +189,18 @@ impl Archiver {
             commits,
             old: Some(kept.display().to_string()),
         })
+    }
+
+    /// Finds bytes in the database or, if it has lost them, in the repository that is replaced. What
+    /// was redacted is not asked for.
+    fn blob_or_old(&self, old: &Path, sha256: &Sha256Hex) -> Result<Option<Vec<u8>>, ArchiveError> {
+        if let Some(found) = self.blob(sha256)? {
+            return Ok(Some(found));
+        }
+        match Contents::of(old)? {
+            Some(old) => old.attachment(sha256),
+            None => Ok(None),
+        }
     }
 
     fn cuts(&self, archive: &ArchiveId, after: Seq) -> Result<Vec<Seq>, ArchiveError> {

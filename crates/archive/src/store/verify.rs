@@ -6,8 +6,9 @@ use comity_domain::Seq;
 use comity_domain::token::to_hex;
 use comity_kernel::Error;
 use comity_kernel::archive::{Batch, Verified};
-use comity_kernel::log::Event;
+use comity_kernel::log::{Event, Recorded};
 use comity_kernel::redaction::MARK;
+use comity_kernel::state::event::{Content as Saved, StateSaved};
 use sha2::{Digest as _, Sha256};
 
 use super::archiver::Archiver;
@@ -90,7 +91,7 @@ struct Expected {
     files: BTreeMap<String, (Option<[u8; 32]>, bool)>,
     /// The beginnings of paths under which redacted messages may lie by their old subjects.
     messages: BTreeSet<String>,
-    /// What redacted messages carried.
+    /// What redacted messages carried, and redacted values of state.
     attachments: BTreeSet<String>,
 }
 
@@ -119,7 +120,7 @@ impl Expected {
         }
     }
 
-    /// Tells whether a file that should not be there is what a redacted message was.
+    /// Tells whether a file that should not be there is what something redacted was.
     fn was_redacted(&self, path: &str) -> bool {
         let stem = path.rsplit_once('/').and_then(|(folder, name)| {
             let (id, _) = name.split_once('-')?;
@@ -155,7 +156,12 @@ fn compare(
         found.events += length;
         if line::write(&batch.events)? != bytes {
             match outdated_lines(path, bytes, &batch) {
-                Some(outdated) => found.outdated += outdated,
+                Some(outdated) => {
+                    found.outdated += i64::try_from(outdated.len()).unwrap_or(i64::MAX);
+                    expected
+                        .attachments
+                        .extend(outdated.iter().filter_map(value_of));
+                }
                 None => found.differs(format!("`{path}` is not what the log says")),
             }
         }
@@ -197,22 +203,34 @@ fn compare(
     Ok(())
 }
 
-/// Counts the lines that still have the whole payload of what was redacted since; nothing if a line
+/// Returns where the large value lies that an event saved; a redacted one does not say it any more.
+fn value_of(saved: &Recorded) -> Option<String> {
+    let event = Event::read(&saved.kind, saved.v, saved.payload.as_deref()?)?;
+    match event.ok()? {
+        Event::StateSaved(StateSaved {
+            content: Saved::Sha256(sha256),
+            ..
+        }) => Some(place::attachment(&sha256)),
+        _ => None,
+    }
+}
+
+/// Returns the lines that still have the whole payload of what was redacted since; nothing if a line
 /// differs otherwise.
-fn outdated_lines(path: &str, bytes: &[u8], batch: &Batch) -> Option<i64> {
+fn outdated_lines(path: &str, bytes: &[u8], batch: &Batch) -> Option<Vec<Recorded>> {
     let written = events_of(path, bytes).ok()?;
     if written.len() != batch.events.len() {
         return None;
     }
-    let mut outdated = 0;
-    for (old, now) in written.iter().zip(&batch.events) {
+    let mut outdated = Vec::new();
+    for (old, now) in written.into_iter().zip(&batch.events) {
         let is_same = old.hash == now.hash && old.line().ok()? == now.line().ok()?;
         let is_outdated = !old.is_redacted()
             && now.is_redacted()
             && batch.redacted.get(&now.seq) == now.payload.as_ref();
         match is_same {
             true if old.payload == now.payload => {}
-            true if is_outdated => outdated += 1,
+            true if is_outdated => outdated.push(old),
             _ => return None,
         }
     }

@@ -47,6 +47,15 @@ create index state_entry_live on state_entry (scope_id, key) where ended is null
 create index state_entry_brief on state_entry (scope_id, expires_lease_us) where ended is null and expires_lease_us is not null;
 create index state_entry_due on state_entry (expires_lease_us) where ended is null and expires_lease_us is not null;
 
+-- Which event saved which large value: it outlives the event when the log is pruned, and goes when
+-- the event is redacted.
+create table state_blob (
+    seq bigint not null primary key,
+    sha256 bytea not null constraint state_blob_sha256 check (length(sha256) = 32)
+);
+
+create index state_blob_by_hash on state_blob (sha256);
+
 -- A scope begins empty.
 create function state_scope_insert() returns trigger language plpgsql as $$
 begin
@@ -98,3 +107,24 @@ create trigger state_entry_insert before insert on state_entry for each row exec
 create trigger state_entry_update before update on state_entry for each row execute function state_entry_update();
 create trigger state_entry_delete before delete on state_entry for each row execute function refuse();
 create trigger state_entry_truncate before truncate on state_entry for each statement execute function refuse();
+
+create function state_blob_insert() returns trigger language plpgsql as $$
+begin
+    if not exists (select 1 from event where seq = new.seq and kind = 'state_saved') then
+        raise exception using errcode = 'restrict_violation', message = tg_name;
+    end if;
+    return new;
+end $$;
+
+create function state_blob_delete() returns trigger language plpgsql as $$
+begin
+    if not exists (select 1 from redaction where id = old.seq) then
+        raise exception using errcode = 'restrict_violation', message = tg_name;
+    end if;
+    return old;
+end $$;
+
+create trigger state_blob_insert before insert on state_blob for each row execute function state_blob_insert();
+create trigger state_blob_update before update on state_blob for each row execute function refuse();
+create trigger state_blob_delete before delete on state_blob for each row execute function state_blob_delete();
+create trigger state_blob_truncate before truncate on state_blob for each statement execute function refuse();

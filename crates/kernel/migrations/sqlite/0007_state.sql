@@ -47,6 +47,15 @@ create index state_entry_live on state_entry (scope_id, key) where ended is null
 create index state_entry_brief on state_entry (scope_id, expires_lease_us) where ended is null and expires_lease_us is not null;
 create index state_entry_due on state_entry (expires_lease_us) where ended is null and expires_lease_us is not null;
 
+-- Which event saved which large value: it outlives the event when the log is pruned, and goes when
+-- the event is redacted.
+create table state_blob (
+    seq integer not null primary key,
+    sha256 blob not null constraint state_blob_sha256 check (length(sha256) = 32)
+) strict;
+
+create index state_blob_by_hash on state_blob (sha256);
+
 -- A scope begins empty, and takes nobody's place: REPLACE would forget what was given out.
 create trigger state_scope_insert before insert on state_scope
 when new.keys is not 0 or new.bytes is not 0 or new.revision is not 0
@@ -79,3 +88,15 @@ begin select raise(abort, 'state_entry_update'); end;
 
 create trigger state_entry_delete before delete on state_entry
 begin select raise(abort, 'state_entry_delete'); end;
+
+create trigger state_blob_insert before insert on state_blob
+when exists (select 1 from state_blob where seq = new.seq)
+    or not exists (select 1 from event where seq = new.seq and kind = 'state_saved')
+begin select raise(abort, 'state_blob_insert'); end;
+
+create trigger state_blob_update before update on state_blob
+begin select raise(abort, 'state_blob_update'); end;
+
+create trigger state_blob_delete before delete on state_blob
+when not exists (select 1 from redaction where id = old.seq)
+begin select raise(abort, 'state_blob_delete'); end;

@@ -5,7 +5,7 @@ use comity_domain::limits::PAGE_MAX;
 
 use super::entry::Entry;
 use super::filter::Filter;
-use super::table;
+use super::{pruned, table};
 use crate::actor::{Actor, Party};
 use crate::error::Error;
 use crate::query::Query;
@@ -24,6 +24,7 @@ impl Query for LogAfter {
     type Answer = Vec<Entry>;
 
     fn run(&self, _actor: &Actor, snapshot: &mut Snapshot<'_>) -> Result<Vec<Entry>, Error> {
+        pruned::must_go_on(snapshot, self.since)?;
         let until = snapshot.head();
         let rows = PAGE_MAX as usize;
         Ok(table::entries(

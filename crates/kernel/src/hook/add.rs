@@ -12,6 +12,7 @@ use crate::actor::Party;
 use crate::command::{Command, Stop};
 use crate::error::{Error, Impossible};
 use crate::event::filter::Wanted;
+use crate::event::pruned;
 use crate::tx::{Read as _, WriteTx};
 
 /// Has events told to a service or a program, from now on.
@@ -76,6 +77,7 @@ impl Command for AddHook {
             let rule = format!("must be between 0 and {}, the end of the log", tx.head());
             return Err(Error::invalid("since", rule).into());
         }
+        pruned::must_go_on(tx, since)?;
         if table::count(tx)? >= HOOKS_MAX {
             return Err(Error::LimitExceeded {
                 what: "the number of hooks",

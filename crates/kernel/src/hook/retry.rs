@@ -9,6 +9,7 @@ use super::table::{self, Hook};
 use crate::actor::Party;
 use crate::command::{Command, Stop};
 use crate::error::{Error, Impossible};
+use crate::event::pruned;
 use crate::tx::WriteTx;
 
 /// Lets a dead letter wait again, with all its tries before it.
@@ -44,6 +45,7 @@ impl Command for RetryDeadLetter {
         if !cursor::is_dead(tx, self.hook, self.seq)? {
             return Err(Error::not_found("dead letter", &self.seq).into());
         }
+        pruned::must_be_left(tx, self.seq)?;
         tx.keep_hook(&Keep::Revive(self.hook, self.seq))?;
         let hook = table::by_id(tx, self.hook)?
             .ok_or_else(|| Error::internal(Impossible("a hook vanished as it was retried")))?;

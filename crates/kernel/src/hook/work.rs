@@ -6,7 +6,7 @@ use comity_domain::{HookCommand, HookId, HookSecret, HookUrl, Seq};
 use super::deliverer::{Deliverer, present};
 use crate::actor::{Actor, Party};
 use crate::error::Error;
-use crate::event::{Entry, Filter, View, one};
+use crate::event::{Entry, Filter, View, one, pruned};
 use crate::params;
 use crate::query::Query;
 use crate::store::StoreError;
@@ -186,6 +186,7 @@ impl Query for HookEvent {
     type Answer = Option<ToldEvent>;
 
     fn run(&self, _: &Actor, snapshot: &mut Snapshot<'_>) -> Result<Self::Answer, Error> {
+        pruned::must_be_left(snapshot, self.seq)?;
         let found = one(snapshot, self.seq)?;
         let told = |entry: Entry| -> Result<ToldEvent, Error> {
             Ok(ToldEvent {

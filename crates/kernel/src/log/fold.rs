@@ -10,7 +10,7 @@ use super::line::{Envelope, Named, Recorded};
 use super::table;
 use crate::checkpoint::{self, History, history};
 use crate::error::Error;
-use crate::redaction::words;
+use crate::redaction::{bytes, words};
 use crate::store::search::{Indexing, Words};
 use crate::store::{CommitError, Session, WriteEngine};
 use crate::tx::Read;
@@ -103,6 +103,7 @@ pub(crate) fn append_and_apply(
         let apply =
             |session: &mut dyn Session| event.inner().apply(place, &mut Tables::new(session));
         let indexing = if let Event::EventRedacted(redacted) = &event {
+            let apply = |session: &mut dyn Session| bytes::around(session, redacted, apply);
             words::around(target, redacted, apply)?
         } else {
             apply(target)?;

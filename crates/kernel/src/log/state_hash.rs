@@ -8,7 +8,7 @@ use crate::store::{StoreError, Value};
 use crate::tx::Read;
 
 /// Tables that `apply` writes, in name order, each with its columns in a fixed order.
-pub const PROJECTED: [(&str, &str); 35] = [
+pub const PROJECTED: [(&str, &str); 36] = [
     (
         "agent",
         "select id, project_id, name, name_folded, program, model, task, metadata, orchestrate,
@@ -163,6 +163,10 @@ pub const PROJECTED: [(&str, &str); 35] = [
         "sentinel",
         "select id, project_id, name, scope, agent_id, claimed_at, claimed_lease_us, revision
          from sentinel order by id",
+    ),
+    (
+        "state_blob",
+        "select seq, sha256 from state_blob order by seq",
     ),
     (
         "state_entry",

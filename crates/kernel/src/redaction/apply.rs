@@ -47,6 +47,12 @@ impl Apply for EventRedacted {
             params![self.id, &self.remnant],
             Rows::Exactly(1),
         )?;
+        // Without its words the event names no bytes; those of messages stay named, by their number.
+        tables.write(
+            "delete from state_blob where seq = ?1",
+            params![self.id],
+            Rows::Any,
+        )?;
         self.blanked
             .iter()
             .try_for_each(|blanked| blanked.write(tables))

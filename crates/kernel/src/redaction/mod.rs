@@ -5,6 +5,7 @@
 
 mod apply;
 mod blank;
+pub(crate) mod bytes;
 pub mod event;
 pub mod redact;
 mod spot;
@@ -16,6 +17,6 @@ pub use blank::MARK;
 pub(crate) use blank::{blank, blank_map, blank_option, blank_value};
 pub use redact::RedactEvent;
 pub use spot::{Blanked, Key, Redacted, Spot};
+pub(crate) use table::remnants_within;
 pub use table::{Redaction, RedactionsSince};
-pub(crate) use table::{drop_blobs, remnants_within};
 pub(crate) use taken::Taken;

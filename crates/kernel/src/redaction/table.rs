@@ -1,6 +1,6 @@
 //! Redactions: reading rows, and what is off the log.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use comity_domain::{Seq, Timestamp};
 use schemars::JsonSchema;
@@ -11,9 +11,7 @@ use crate::error::Error;
 use crate::log::Event;
 use crate::params;
 use crate::query::Query;
-use crate::state::event::{Content, StateSaved};
-use crate::state::save::OWNER;
-use crate::store::{Row, Rows, Session, StoreError};
+use crate::store::{Row, StoreError};
 use crate::tx::{Read, Snapshot};
 
 /// A redaction as callers see it.
@@ -72,79 +70,6 @@ pub(crate) fn remnants_within(
         |row| Ok((row.take()?, row.take()?)),
     )?;
     Ok(rows.into_iter().collect())
-}
-
-/// Drops the bytes that only redacted events named; they are off the log.
-pub(crate) fn drop_blobs(session: &mut (impl Session + ?Sized)) -> Result<(), StoreError> {
-    drop_values(session)?;
-    session.write(
-        "delete from blob_owner where sha256 in (
-            select a.sha256 from message_attachment a
-            join redaction r on r.kind = 'message_sent' and r.subject_id = a.message_id
-            where not exists (
-                select 1 from message_attachment o where o.sha256 = a.sha256 and not exists (
-                    select 1 from redaction s
-                    where s.kind = 'message_sent' and s.subject_id = o.message_id))
-                and not exists (select 1 from state_entry v where v.sha256 = a.sha256))",
-        &[],
-        Rows::Any,
-    )?;
-    session.write(
-        "delete from blob where sha256 in (
-            select a.sha256 from message_attachment a
-            join redaction r on r.kind = 'message_sent' and r.subject_id = a.message_id
-            where not exists (
-                select 1 from message_attachment o where o.sha256 = a.sha256 and not exists (
-                    select 1 from redaction s
-                    where s.kind = 'message_sent' and s.subject_id = o.message_id))
-                and not exists (select 1 from state_entry v where v.sha256 = a.sha256))",
-        &[],
-        Rows::Any,
-    )
-}
-
-/// Drops the large values of state that no event names any more, if one of them was redacted.
-fn drop_values(session: &mut (impl Session + ?Sized)) -> Result<(), StoreError> {
-    let mut unnamed: BTreeSet<[u8; 32]> = BTreeSet::new();
-    session.each(
-        "select b.sha256 from blob_owner b where b.owner = ?1
-            and exists (select 1 from redaction where kind = 'state_saved')
-            and not exists (select 1 from message_attachment a where a.sha256 = b.sha256)
-            and not exists (select 1 from state_entry e where e.sha256 = b.sha256)",
-        params![OWNER],
-        &mut |mut row| {
-            unnamed.insert(row.take()?);
-            Ok(())
-        },
-    )?;
-    if unnamed.is_empty() {
-        return Ok(());
-    }
-    session.each(
-        "select payload from event
-         where kind = 'state_saved' and payload like '%\"sha256\":\"%'",
-        &[],
-        &mut |mut row| {
-            let payload: String = row.take()?;
-            if let Ok(StateSaved {
-                content: Content::Sha256(sha256),
-                ..
-            }) = serde_json::from_str(&payload)
-            {
-                unnamed.remove(sha256.bytes());
-            }
-            Ok(())
-        },
-    )?;
-    for sha256 in &unnamed {
-        let (owner, bytes) = (
-            "delete from blob_owner where sha256 = ?1",
-            "delete from blob where sha256 = ?1",
-        );
-        session.write(owner, params![sha256], Rows::Any)?;
-        session.write(bytes, params![sha256], Rows::Any)?;
-    }
-    Ok(())
 }
 
 /// Asks how many of an archive's events were redacted since it was made.

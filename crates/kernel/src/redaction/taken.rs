@@ -75,12 +75,18 @@ impl Taken {
             return true;
         }
         match value {
-            Value::Object(fields) => fields
-                .iter_mut()
-                .fold(false, |any, (name, value)| self.replace(name, value) || any),
-            Value::Array(items) => items
-                .iter_mut()
-                .fold(false, |any, item| self.replace(name, item) || any),
+            Value::Object(fields) => {
+                let replaced = fields
+                    .iter_mut()
+                    .filter_map(|(name, value)| self.replace(name, value).then_some(()));
+                replaced.count() > 0
+            }
+            Value::Array(items) => {
+                let replaced = items
+                    .iter_mut()
+                    .filter_map(|item| self.replace(name, item).then_some(()));
+                replaced.count() > 0
+            }
             _ => false,
         }
     }
@@ -93,9 +99,14 @@ mod tests {
     use super::*;
 
     fn taken() -> Taken {
-        let payload = json!({ "id": 3, "body": "a", "metadata": { "k": 1 }, "list": [{ "name": "n" }], "value": 1 });
-        let remnant = json!({ "id": 3, "body": "x", "metadata": { "x": true }, "list": [{ "name": "x" }], "value": "x" });
-        Taken::between(&payload, &remnant)
+        let fields = |value| serde_json::from_value(value).unwrap();
+        let payload = json!({
+            "id": 3, "body": "a", "gone": "g", "list": [{ "name": "n" }], "metadata": { "k": 1 }, "value": 1,
+        });
+        let remnant = json!({
+            "id": 3, "body": "x", "list": [{ "name": "x" }], "metadata": { "x": true }, "value": "x",
+        });
+        Taken::between(&fields(payload), &fields(remnant))
     }
 
     #[test]

@@ -52,6 +52,13 @@ impl Apply for StateSaved {
             params![self.id, self.entry, self.bytes],
             Rows::Exactly(1),
         )?;
+        if let Content::Sha256(sha256) = &self.content {
+            tables.write(
+                "insert into state_blob (seq, sha256) values (?1, ?2)",
+                params![place.seq, sha256.bytes()],
+                Rows::Exactly(1),
+            )?;
+        }
         self.keep(place, tables)
     }
 

@@ -3,8 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use comity_domain::Seq;
 use comity_kernel::event::LogAfter;
-use comity_kernel::{Actor, Kernel};
+use comity_kernel::{Actor, Error, Kernel};
 
 use super::fed::Newest;
 use super::hub::Hub;
@@ -40,6 +41,11 @@ pub(crate) async fn run(kernel: Arc<Kernel>, hub: Arc<Hub>) {
                     }
                     hub.tell(newest.keep(entry));
                 }
+            }
+            Err(Error::Pruned { oldest_seq }) => {
+                // It stood still so long that another server pruned: whoever listens asks again.
+                hub.miss();
+                told = Seq::new(oldest_seq.get() - 1);
             }
             Err(error) => {
                 tracing::warn!(error = %error, "the log is not told for the moment");

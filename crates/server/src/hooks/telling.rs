@@ -1,6 +1,6 @@
 //! The server that tells hooks: elected, and at work as long as it is.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -69,6 +69,8 @@ pub(crate) struct Telling {
     ailing: BTreeMap<HookId, bool>,
     /// What came of tries and is not written down.
     tried: Vec<Tried>,
+    /// Hooks whose next events were pruned.
+    stuck: BTreeSet<HookId>,
 }
 
 impl Telling {
@@ -86,6 +88,7 @@ impl Telling {
             flying: BTreeMap::new(),
             ailing: BTreeMap::new(),
             tried: Vec::new(),
+            stuck: BTreeSet::new(),
         }
     }
 
@@ -222,7 +225,13 @@ impl Telling {
             let page = if let Some(page) = pages.get(&seen) {
                 Arc::clone(page)
             } else {
-                let page = Arc::new(self.ask(LogAfter { since: seen }).await?);
+                let page = match self.ask(LogAfter { since: seen }).await {
+                    Err(error @ Error::Pruned { .. }) => {
+                        self.stands_still(hook.id, &error);
+                        continue;
+                    }
+                    page => Arc::new(page?),
+                };
                 pages.insert(seen, Arc::clone(&page));
                 page
             };
@@ -248,6 +257,14 @@ impl Telling {
         Ok((taken, more))
     }
 
+    /// Says once of a hook that what it would be told next is gone; the others go on.
+    fn stands_still(&mut self, hook: HookId, error: &Error) {
+        if self.stuck.insert(hook) {
+            let reason = error.to_string();
+            tracing::warn!(hook.id = hook.get(), reason, "a hook stands still");
+        }
+    }
+
     /// How far a hook's part of the log was looked through, and when that was noted.
     fn place(&mut self, hook: &HookTask) -> (Seq, Instant) {
         let fresh = (hook.through, Instant::now());
@@ -268,7 +285,7 @@ impl Telling {
             for due in &hook.due {
                 let here = self.flying.keys().filter(|(of, _)| *of == hook.id).count();
                 let hooks = self.flying.keys().map(|(of, _)| of);
-                let hooks = hooks.collect::<std::collections::BTreeSet<_>>().len();
+                let hooks = hooks.collect::<BTreeSet<_>>().len();
                 let ailing = self.ailing.get(&hook.id).copied().unwrap_or_default();
                 let full = match here {
                     0 => false,
@@ -333,6 +350,7 @@ impl Telling {
         });
         self.seen.retain(|hook, _| lives(*hook));
         self.ailing.retain(|hook, _| lives(*hook));
+        self.stuck.retain(|hook| lives(*hook));
         self.tried.retain(|tried| lives(tried.hook));
     }
 
@@ -435,7 +453,10 @@ impl Try {
     async fn tell(&self) -> Result<(), Failed> {
         let event = HookEvent { seq: self.due.seq };
         let event = self.kernel.query(Actor::System, event).await;
-        let event = event.map_err(|error| Failed::Again(error.to_string()))?;
+        let event = event.map_err(|error| match error {
+            Error::Pruned { .. } => Failed::Never(error.to_string()),
+            _ => Failed::Again(error.to_string()),
+        })?;
         let Some(event) = event.answer else {
             return Err(Failed::Never(
                 "the event is not in the log any more".to_owned(),

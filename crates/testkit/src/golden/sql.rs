@@ -33,6 +33,7 @@ impl Golden {
             "sentinel",
             "state_scope",
             "state_entry",
+            "state_blob",
             "discovery",
             "discovery_feedback",
             "discovery_vector",

@@ -1,13 +1,15 @@
 //! Hooks as the kernel keeps them: who may have one, what waits, in which order, and who tells it.
 
 use comity_domain::{HookId, Seq};
+use comity_kernel::event::LogAfter;
 use comity_kernel::hook::queue::{Ended, Taken, Tried, Waiting};
 use comity_kernel::hook::standing::HookStanding;
-use comity_kernel::hook::work::{HookTask, HookWork, Work};
+use comity_kernel::hook::work::{HookEvent, HookTask, HookWork, Work};
 use comity_kernel::hook::{AddHook, AddedHook, DeadLetters, Hook, HookState, ListHooks};
 use comity_kernel::hook::{RemoveHook, RetryDeadLetter};
 use comity_kernel::{Actor, Error, Kernel, Options};
 use comity_testkit::kit::{operator_with_key, request};
+use comity_testkit::pruned::prune;
 use comity_testkit::{Engine, Kit, both_engines};
 use serde_json::{Value, json};
 
@@ -26,6 +28,11 @@ fn list(kit: &Kit) -> Vec<Hook> {
 
 fn only(kit: &Kit) -> Hook {
     list(kit).pop().unwrap()
+}
+
+fn only_of(kit: &Kit, id: HookId) -> Hook {
+    let found = list(kit).into_iter().find(|hook| hook.id == id);
+    found.unwrap()
 }
 
 fn work(kit: &Kit) -> Work {
@@ -290,6 +297,40 @@ both_engines! {
         assert_eq!(needed(), Some(seqs[1]));
         kit.run(RemoveHook { id: first }).unwrap();
         assert_eq!(needed(), None);
+    }
+
+    // I3: nobody is told less than was asked for without a word
+    fn what_was_pruned_is_not_promised(engine) {
+        let mut kit = Kit::new(engine);
+        kit.expect_damage();
+        for slug in ["a", "b", "c", "d"] {
+            kit.project(&format!("/srv/{slug}"));
+        }
+        let hook = add(&kit, &json!({ "url": "http://hooks.example/in", "since": 0 })).unwrap().hook.id;
+        let fence = stand(kit.kernel(), "a").unwrap();
+        let seqs = want(&kit, fence, hook, &[7, 8, 9, 10]);
+        tried(&kit, fence, hook, seqs[1], given_up());
+        tried(&kit, fence, hook, seqs[3], given_up());
+        tried(&kit, fence, hook, seqs[0], Ended::Told);
+        tried(&kit, fence, hook, seqs[2], Ended::Told);
+        prune(&kit, seqs[2]);
+        let pruned = |error: Error| {
+            assert_eq!((error.code().word, error.code().status), ("pruned", 410));
+            error.to_json()["oldest_seq"].as_i64().unwrap()
+        };
+        let since = |since: i64| add(&kit, &json!({ "url": "http://hooks.example/in", "since": since }));
+        for gone in [0, seqs[2] - 1] {
+            assert_eq!(pruned(since(gone).unwrap_err()), seqs[3]);
+            assert_eq!(pruned(kit.ask_as(Actor::System, LogAfter { since: Seq::new(gone) }).unwrap_err()), seqs[3]);
+        }
+        since(seqs[2]).unwrap();
+        let retry = |seq: i64| kit.run(RetryDeadLetter { hook, seq: Seq::new(seq) });
+        assert_eq!(pruned(retry(seqs[1]).unwrap_err()), seqs[3]);
+        assert_eq!(only_of(&kit, hook).dead, 2, "it stays a dead letter");
+        retry(seqs[3]).unwrap();
+        let told = |seq: i64| kit.ask_as(Actor::System, HookEvent { seq: Seq::new(seq) });
+        assert_eq!(pruned(told(seqs[1]).unwrap_err()), seqs[3]);
+        assert!(told(seqs[3]).unwrap().answer.is_some());
     }
 
     // S18: what is off the log does not come back with it

@@ -1,11 +1,8 @@
 //! Where a consumer is: moved, passed by pruning, over the end of an epoch, by programs of two ages.
 
-use comity_domain::Seq;
-use comity_kernel::archive::ArchiveId;
-use comity_kernel::checkpoint::PruneLog;
-use comity_kernel::epoch::LinkAt;
 use comity_kernel::tx::{Read as _, Snapshot};
 use comity_kernel::{Actor, Error, Party, Query};
+use comity_testkit::pruned::prune;
 use comity_testkit::{both_engines, golden};
 use serde_json::{Value, json};
 
@@ -52,7 +49,7 @@ both_engines! {
         let mut reader = Reader::new(engine);
         reader.register(&json!({ "since": 2, "ttl": "1h" }));
         reader.team.kit.expect_damage();
-        prune(&reader, 5);
+        prune(&reader.team.kit, 5);
         let pruned = |answer: Result<Value, Error>| {
             let error = answer.unwrap_err();
             assert_eq!((error.code().word, error.code().status), ("pruned", 410));
@@ -72,7 +69,7 @@ both_engines! {
         // A stream whose beginning is gone is not read as if it began later.
         reader.say();
         let end = reader.say() - 1;
-        prune(&reader, end);
+        prune(&reader.team.kit, end);
         let stream = |after: &str| reader.team.call(&reader.team.blue, "read_stream", &json!({ "stream": "s", "after": after }));
         assert_eq!(pruned(stream("0")), end + 1);
         assert_eq!(stream("1").unwrap()["items"][0]["version"], 2);
@@ -132,30 +129,4 @@ both_engines! {
             }));
         }
     }
-}
-
-/// Prunes the log up to an event; who is not durable is passed.
-fn prune(reader: &Reader, to: i64) {
-    let kit = &reader.team.kit;
-    let archive = ArchiveId::parse("none").unwrap();
-    let through = Seq::new(to);
-    let noted = kit
-        .kernel()
-        .archive_moved(archive, Seq::new(1), through, Vec::new());
-    noted.wait().unwrap();
-    let hash = kit
-        .ask_as(Actor::System, LinkAt { seq: through })
-        .unwrap()
-        .answer
-        .unwrap();
-    let pruned = PruneLog {
-        archive: "none".to_owned(),
-        through,
-        hash,
-        state_hash: String::new(),
-        schema: 0,
-    };
-    kit.run(pruned).unwrap();
-    let runtime = tokio::runtime::Builder::new_current_thread().build();
-    runtime.unwrap().block_on(kit.kernel().sweep()).unwrap();
 }

@@ -76,11 +76,11 @@ fn the_tables_that_lose_rows_are_listed() {
         kit.run(redact(event.seq.get())).unwrap();
     }
     let after = tables(&kit);
-    let lost = |name: &str| !before[name].is_subset(&after[name]);
+    let is_worn = |name: &str| !before[name].is_subset(&after[name]);
     let mut changed: BTreeSet<_> = before
         .keys()
         .map(String::as_str)
-        .filter(|name| lost(name))
+        .filter(|name| is_worn(name))
         .collect();
     // It holds where the log stands, and no words.
     assert!(changed.remove("log_head"));

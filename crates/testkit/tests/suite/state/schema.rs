@@ -54,6 +54,7 @@ both_engines! {
         save(&team, &team.blue, Some("s"), "k", &json!(2));
         save(&team, &team.blue, Some("s"), "gone", &json!(1));
         team.call(&team.blue, "delete_state", &json!({ "scope": "s", "key": "gone" })).unwrap();
+        save(&team, &team.blue, Some("s"), "large", &json!("x".repeat(30_000)));
         let replace = match engine {
             Engine::Sqlite => "insert or replace into state_entry (id, scope_id, key, version, value, bytes, created_at, saved_at, saved_lease_us) values (1, 1, 'k', 1, '1', 1, 0, 0, 0)",
             Engine::Postgres => "truncate state_entry",
@@ -75,6 +76,10 @@ both_engines! {
             "update state_scope set revision = revision + 1, keys = -1",
             "update state_scope set name = 'other', revision = revision + 1",
             "update state_scope set keys = 0",
+            "delete from state_blob",
+            "update state_blob set seq = seq - 1",
+            "insert into state_blob (seq, sha256) select 1, sha256 from state_blob",
+            "insert into state_blob (seq, sha256) select seq, sha256 from state_blob",
             replace,
         ] {
             assert!(team.kit.shell(refused).is_err(), "{refused}");

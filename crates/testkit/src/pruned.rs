@@ -1,0 +1,34 @@
+//! A log whose beginning is gone, for tests that need no archive.
+
+use comity_domain::Seq;
+use comity_kernel::Actor;
+use comity_kernel::archive::ArchiveId;
+use comity_kernel::checkpoint::PruneLog;
+use comity_kernel::epoch::LinkAt;
+
+use crate::Kit;
+
+/// Prunes the log up to an event, as if an archive had it; who is not durable is passed.
+///
+/// No archive has it, so the kit must expect damage.
+pub fn prune(kit: &Kit, to: i64) {
+    let archive = ArchiveId::parse("none").expect("a name");
+    let through = Seq::new(to);
+    let noted = kit
+        .kernel()
+        .archive_moved(archive, Seq::new(1), through, Vec::new());
+    noted.wait().expect("upkeep");
+    let link = kit.ask_as(Actor::System, LinkAt { seq: through });
+    let hash = link.expect("the log").answer.expect("an event");
+    let pruned = PruneLog {
+        archive: "none".to_owned(),
+        through,
+        hash,
+        state_hash: String::new(),
+        schema: 0,
+    };
+    kit.run(pruned).expect("nobody is in the way");
+    let runtime = tokio::runtime::Builder::new_current_thread().build();
+    let runtime = runtime.expect("a runtime");
+    runtime.block_on(kit.kernel().sweep()).expect("a sweep");
+}
