@@ -247,6 +247,29 @@ fn a_second_server_takes_over_from_one_that_was_killed() {
     drop_schema(&url);
 }
 
+/// Renames projects until the server dies; notes what was acknowledged, by event.
+fn rename_some(server: &Killable, round: usize, made: &mut BTreeMap<i64, i64>) {
+    for n in 0..8 {
+        let (slug, name) = (["web", "api"][n % 2], format!("{round} {n}"));
+        let call =
+            Call::new("PATCH", &format!("/api/projects/{slug}")).json(&json!({ "name": name }));
+        let call = call.token(&server.token);
+        let answer = TcpStream::connect(&server.addr)
+            .ok()
+            .and_then(|mut stream| {
+                stream.write_all(&call.bytes(&server.addr)).ok()?;
+                read_answer(&mut stream, "PATCH").ok()
+            });
+        let Some(answer) = answer else { break };
+        let answer = answer.json();
+        let (seq, id) = (
+            answer["seq"].as_i64().unwrap(),
+            answer["project"]["id"].as_i64().unwrap(),
+        );
+        made.insert(seq, id);
+    }
+}
+
 /// When a server dies at random, it is within this time.
 const DIES_WITHIN_US: u64 = 300_000;
 
@@ -284,25 +307,7 @@ fn a_server_that_is_killed_tells_again_what_it_may_have_told() {
         server = Killable::start(directory.path(), &failpoints);
         let delay = Duration::from_micros(dice.below(DIES_WITHIN_US));
         let dying = is_random.then(|| server.die_in(delay));
-        for n in 0..8 {
-            let (slug, name) = (["web", "api"][n % 2], format!("{round} {n}"));
-            let call =
-                Call::new("PATCH", &format!("/api/projects/{slug}")).json(&json!({ "name": name }));
-            let call = call.token(&server.token);
-            let answer = TcpStream::connect(&server.addr)
-                .ok()
-                .and_then(|mut stream| {
-                    stream.write_all(&call.bytes(&server.addr)).ok()?;
-                    read_answer(&mut stream, "PATCH").ok()
-                });
-            let Some(answer) = answer else { break };
-            let answer = answer.json();
-            let (seq, id) = (
-                answer["seq"].as_i64().unwrap(),
-                answer["project"]["id"].as_i64().unwrap(),
-            );
-            made.insert(seq, id);
-        }
+        rename_some(&server, round, &mut made);
         if let Some(dying) = dying {
             dying.join().unwrap();
         }
