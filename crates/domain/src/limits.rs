@@ -66,6 +66,9 @@ pub const PAGE_MAX: u32 = 500;
 
 /// Events one command may emit.
 pub const EVENTS_PER_COMMAND_MAX: u32 = 10_000;
+/// First answers that a redaction looks through at a time.
+pub const ANSWERS_PAGE: i64 = 200;
+
 /// Commands in one batch of the writer.
 pub const BATCH_MAX: usize = 64;
 /// Commands in one batch on PostgreSQL: a backend caches 64 subtransactions.

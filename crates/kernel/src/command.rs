@@ -27,6 +27,11 @@ pub trait Command: Serialize + Send + 'static {
         None
     }
 
+    /// Tells whether it compares vectors. They are read into memory first, so that the writer need not.
+    fn compares(&self) -> bool {
+        false
+    }
+
     /// Does what can be done before the transaction, on the caller's own thread.
     fn prepare(&self) {}
 

@@ -33,7 +33,7 @@ impl Memory {
         Self {
             presence: Presence::new(Arc::clone(&options.ambient.clock)),
             leases: LeaseIndex::default(),
-            vectors: VectorIndex::default(),
+            vectors: VectorIndex::new(options.vectors_bytes_max, options.vector_page),
             embedder: options.embedder.clone(),
             lease_ttl_us: options.lease_ttl_us,
             lease_grace_us: options.lease_grace_us,

@@ -7,7 +7,7 @@ use std::time::Duration;
 use comity_domain::limits::{
     BATCH_MAX, BATCH_MAX_POSTGRES, BATCH_US_MAX, BATCH_US_MAX_POSTGRES, DISK_RESERVE_BYTES,
     GRACE_US_DEFAULT, QUEUE_MAX, QUEUE_PER_CALLER_MAX, READ_QUEUE_MAX, READER_THREADS,
-    TTL_US_DEFAULT,
+    TTL_US_DEFAULT, VECTOR_PAGE, VECTORS_BYTES_MAX,
 };
 
 use crate::ambient::Ambient;
@@ -77,6 +77,10 @@ pub struct Options {
     pub hook_commands: bool,
     /// Who makes vectors of texts, if somebody does.
     pub embedder: Option<Arc<dyn Embedder>>,
+    /// How many bytes of vectors are kept in memory.
+    pub vectors_bytes_max: usize,
+    /// How many vectors are read into memory at a time.
+    pub vector_page: usize,
     /// The steps of the schema.
     pub migrations: &'static [Migration],
     /// What writes the writer's statements down, if something does.
@@ -124,6 +128,8 @@ impl Options {
             lease_grace_us: GRACE_US_DEFAULT,
             hook_commands: false,
             embedder: Some(Arc::new(Hashed::default())),
+            vectors_bytes_max: VECTORS_BYTES_MAX,
+            vector_page: VECTOR_PAGE,
             migrations: MIGRATIONS,
             #[cfg(feature = "testing")]
             recorder: None,

@@ -231,7 +231,8 @@ pub(crate) async fn hooks_stand(server: &Server) -> Result<HooksStand, String> {
     }
 }
 
-/// Tells how many discoveries have no vector of the embedder yet. Only searches miss them.
+/// Tells how many discoveries have no vector of the embedder yet. Searches by nearness miss them, and
+/// so do comparisons of what is submitted.
 async fn vectors(server: &Server) -> Probed {
     let missing = tokio::time::timeout(PATIENCE, server.kernel.without_vectors()).await;
     let found = match (server.embedding.said(), missing) {

@@ -78,7 +78,15 @@ pub(crate) fn found(answer: &Value) -> String {
 /// Writes what became of something that was submitted.
 pub(crate) fn submitted(answer: &Value) -> String {
     match field(answer, "duplicate_of") {
-        none if none.is_empty() => line(answer),
+        none if none.is_empty() => {
+            let added = line(answer);
+            match field(answer, "not_compared").as_str() {
+                "" | "0" => added,
+                some => format!(
+                    "{added}\nnot compared with {some} of its source: they have no vector of the model"
+                ),
+            }
+        }
         id => format!(
             "nothing was added: it is nearly the same as discovery {id} (cosine {})",
             rounded(answer.get("similarity"))

@@ -54,6 +54,9 @@ fn a_discovery_is_found_judged_and_told() {
         assert_eq!(list["items"][0]["id"], 1);
         let back = "discovery roll-back s --since 2001-01-01T00:00:00Z --operator";
         assert_eq!(post.see(back), "discovery 2 is dismissed\n");
+        let blind = "discovery submit t --source s --source-id c --model n --embedding [1,0] --dedup-threshold 0.9 --as Blue";
+        let added = "discovery 3 is new\nnot compared with 1 of its source: they have no vector of the model\n";
+        assert_eq!(post.see(blind), added);
         let shown = post.see("discovery show 1 --as Blue");
         assert!(shown.contains("feedback    Blue: useful\n"), "{shown}");
     });

@@ -42,6 +42,9 @@ create table state_entry (
             else value is null and sha256 is null and bytes = 0 and expires_lease_us is null end)
 );
 
+-- Keys that ended stay for ever; nobody walks over them.
+create index state_entry_live on state_entry (scope_id, key) where ended is null;
+create index state_entry_brief on state_entry (scope_id, expires_lease_us) where ended is null and expires_lease_us is not null;
 create index state_entry_due on state_entry (expires_lease_us) where ended is null and expires_lease_us is not null;
 
 -- Which event saved which large value: it outlives the event when the log is pruned, and goes when
@@ -52,6 +55,16 @@ create table state_blob (
 );
 
 create index state_blob_by_hash on state_blob (sha256);
+
+-- A scope begins empty.
+create function state_scope_insert() returns trigger language plpgsql as $$
+begin
+    if new.keys is distinct from 0 or new.bytes is distinct from 0
+        or new.revision is distinct from 0 then
+        raise exception using errcode = 'restrict_violation', message = tg_name;
+    end if;
+    return new;
+end $$;
 
 create function state_scope_update() returns trigger language plpgsql as $$
 begin
@@ -64,6 +77,7 @@ begin
     return new;
 end $$;
 
+create trigger state_scope_insert before insert on state_scope for each row execute function state_scope_insert();
 create trigger state_scope_update before update on state_scope for each row execute function state_scope_update();
 create trigger state_scope_delete before delete on state_scope for each row execute function refuse();
 create trigger state_scope_truncate before truncate on state_scope for each statement execute function refuse();

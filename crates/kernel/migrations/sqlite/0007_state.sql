@@ -42,6 +42,9 @@ create table state_entry (
             else value is null and sha256 is null and bytes = 0 and expires_lease_us is null end)
 ) strict;
 
+-- Keys that ended stay for ever; nobody walks over them.
+create index state_entry_live on state_entry (scope_id, key) where ended is null;
+create index state_entry_brief on state_entry (scope_id, expires_lease_us) where ended is null and expires_lease_us is not null;
 create index state_entry_due on state_entry (expires_lease_us) where ended is null and expires_lease_us is not null;
 
 -- Which event saved which large value: it outlives the event when the log is pruned, and goes when
@@ -52,6 +55,13 @@ create table state_blob (
 ) strict;
 
 create index state_blob_by_hash on state_blob (sha256);
+
+-- A scope begins empty, and takes nobody's place: REPLACE would forget what was given out.
+create trigger state_scope_insert before insert on state_scope
+when new.keys is not 0 or new.bytes is not 0 or new.revision is not 0
+    or exists (select 1 from state_scope where id = new.id)
+    or exists (select 1 from state_scope where project_id = new.project_id and name = new.name)
+begin select raise(abort, 'state_scope_insert'); end;
 
 create trigger state_scope_update before update on state_scope
 when new.id is not old.id or new.project_id is not old.project_id or new.name is not old.name
@@ -65,6 +75,7 @@ begin select raise(abort, 'state_scope_delete'); end;
 create trigger state_entry_insert before insert on state_entry
 when new.version is not 1 or new.ended is not null
     or exists (select 1 from state_entry where id = new.id)
+    or exists (select 1 from state_entry where scope_id = new.scope_id and key = new.key)
 begin select raise(abort, 'state_entry_insert'); end;
 
 -- A version is saved once and ends at most once.

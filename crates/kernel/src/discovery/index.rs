@@ -35,8 +35,20 @@ struct Place {
 }
 
 /// All vectors of all discoveries.
-#[derive(Clone, Default)]
-pub(crate) struct VectorIndex(Arc<Mutex<State>>);
+#[derive(Clone)]
+pub(crate) struct VectorIndex {
+    state: Arc<Mutex<State>>,
+    /// Nothing is taken in once there is so much.
+    bytes_max: usize,
+    /// How many vectors are read at a time.
+    page: usize,
+}
+
+impl Default for VectorIndex {
+    fn default() -> Self {
+        Self::new(VECTORS_BYTES_MAX, VECTOR_PAGE)
+    }
+}
 
 #[derive(Default)]
 struct State {
@@ -71,21 +83,21 @@ pub struct Nearest {
     pub looked_at: usize,
 }
 
-/// Returns the discovery of a source that is nearest to a vector, and how near it is.
+/// Returns the discovery of a source that is nearest to a vector.
 pub fn nearest(
     read: &mut impl Read,
     project: ProjectId,
     source: &str,
     model: &ModelId,
     vector: &Embedding,
-) -> Result<Option<(DiscoveryId, f64)>, StoreError> {
+) -> Result<Nearest, StoreError> {
     let among = Among {
         model,
         project: Some(project),
         source: Some(source),
         only: None,
     };
-    Ok(top(read, &among, vector, 1)?.hits.pop())
+    top(read, &among, vector, 1)
 }
 
 /// Returns the `most` discoveries that are nearest to a vector.
@@ -97,7 +109,7 @@ pub fn top(
 ) -> Result<Nearest, StoreError> {
     let vectors = read.memory().vectors.clone();
     let dropped = last_dropped(read)?;
-    vectors.catch_up(read, dropped, VECTORS_BYTES_MAX)?;
+    vectors.catch_up(read, dropped)?;
     let unit = vector.unit();
     let mut best = Best::new(&unit, most);
     let (blocks, through) = vectors.matching(among, vector.dimension(), dropped, read.committed());
@@ -118,38 +130,37 @@ pub fn top(
 pub(crate) fn warm(read: &mut impl Read) -> Result<bool, StoreError> {
     let vectors = read.memory().vectors.clone();
     let dropped = last_dropped(read)?;
-    vectors.take_page(read, dropped, VECTORS_BYTES_MAX)
+    vectors.take_page(read, dropped)
 }
 
 /// Returns the last redaction that is seen here and may have taken a vector away.
 fn last_dropped(read: &mut impl Read) -> Result<Seq, StoreError> {
     read.one(
-        "select coalesce(max(redacted_seq), 0) from redaction where subject_type = 'discovery'",
+        "select coalesce(max(redacted_seq), 0) from redaction where subject_type = 'discovery'
+         and kind in ('discovery_submitted', 'discovery_embedded')",
         &[],
         Row::take,
     )
 }
 
 impl VectorIndex {
+    pub(crate) fn new(bytes_max: usize, page: usize) -> Self {
+        Self {
+            state: Arc::default(),
+            bytes_max,
+            page,
+        }
+    }
+
     /// Takes in what was committed since the last time, as long as there is room.
-    fn catch_up(
-        &self,
-        read: &mut impl Read,
-        dropped: Seq,
-        bytes_max: usize,
-    ) -> Result<(), StoreError> {
-        while self.take_page(read, dropped, bytes_max)? {}
+    fn catch_up(&self, read: &mut impl Read, dropped: Seq) -> Result<(), StoreError> {
+        while self.take_page(read, dropped)? {}
         Ok(())
     }
 
     /// Takes in a page of what was committed since the last time; tells whether more is missing.
     /// Nothing is read while others are kept out.
-    fn take_page(
-        &self,
-        read: &mut impl Read,
-        dropped: Seq,
-        bytes_max: usize,
-    ) -> Result<bool, StoreError> {
+    fn take_page(&self, read: &mut impl Read, dropped: Seq) -> Result<bool, StoreError> {
         let committed = read.committed();
         if dropped > committed {
             // The running batch took one away: memory is not asked until that is committed.
@@ -165,11 +176,11 @@ impl VectorIndex {
             }
             (state.through, state.bytes, state.dropped == dropped)
         };
-        if !is_current || known >= committed || bytes >= bytes_max {
+        if !is_current || known >= committed || bytes >= self.bytes_max {
             return Ok(false);
         }
-        let page = page_between(read, known, committed)?;
-        let is_last = page.len() < VECTOR_PAGE;
+        let page = page_between(read, known, committed, self.page)?;
+        let is_last = page.len() < self.page;
         let mut state = self.lock();
         if state.through != known || state.dropped != dropped {
             // Somebody else was faster.
@@ -216,7 +227,7 @@ impl VectorIndex {
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -250,8 +261,9 @@ fn page_between(
     read: &mut impl Read,
     since: Seq,
     committed: Seq,
+    page: usize,
 ) -> Result<Vec<Stored>, StoreError> {
-    let page = i64::try_from(VECTOR_PAGE).unwrap_or(i64::MAX);
+    let page = i64::try_from(page).unwrap_or(i64::MAX);
     read.rows(
         "select v.discovery_id, v.dimension, v.vector, v.project_id, d.source, v.model, v.seq
          from discovery_vector v join discovery d on d.id = v.discovery_id

@@ -368,7 +368,10 @@ fn must_fit(
     let promised = promised.map(Embedder::dimension);
     let stored = match project {
         Some(project) => table::dimension(snapshot, project, model)?,
-        None => table::some_dimension(snapshot, model)?,
+        None => {
+            let wanted = i64::try_from(vector.dimension()).unwrap_or(i64::MAX);
+            table::some_dimension(snapshot, model, wanted)?
+        }
     };
     let stored = stored.and_then(|dimension| usize::try_from(dimension).ok());
     match stored.or(promised) {

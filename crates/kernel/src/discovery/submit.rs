@@ -71,6 +71,10 @@ pub struct SubmittedDiscovery {
     /// How near that one is, as a cosine.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub similarity: Option<f64>,
+    /// With `dedup_threshold`: how many discoveries of the source have no vector of the model, so that
+    /// this one was not compared with them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub not_compared: Option<i64>,
 }
 
 impl Command for SubmitDiscovery {
@@ -80,6 +84,10 @@ impl Command for SubmitDiscovery {
 
     fn embeds(&mut self) -> Option<&mut dyn Embeds> {
         Some(self)
+    }
+
+    fn compares(&self) -> bool {
+        self.dedup_threshold.is_some()
     }
 
     fn decide(&self, tx: &mut WriteTx<'_, '_>) -> Result<SubmittedDiscovery, Stop> {
@@ -93,12 +101,15 @@ impl Command for SubmitDiscovery {
             .into());
         }
         let embedding = self.embedding(tx, project)?;
-        if let Some((id, similarity)) = self.near(tx, project, embedding.as_ref())? {
+        let scan = self.scan(tx, project, embedding.as_ref())?;
+        let not_compared = scan.as_ref().map(|scan| scan.not_compared);
+        if let Some((id, similarity)) = scan.and_then(|scan| scan.too_near) {
             return Ok(SubmittedDiscovery {
                 created: false,
                 discovery: None,
                 duplicate_of: Some(id),
                 similarity: Some(similarity),
+                not_compared,
             });
         }
         // Nobody else is at it: the scan and the insertion are one transaction (J2).
@@ -122,6 +133,7 @@ impl Command for SubmitDiscovery {
             discovery: Some(table::changed(tx, id)?),
             duplicate_of: None,
             similarity: None,
+            not_compared,
         })
     }
 
@@ -169,13 +181,13 @@ impl SubmitDiscovery {
         }
     }
 
-    /// Finds the nearest one of the same source, if it is too near.
-    fn near(
+    /// Finds the nearest one of the same source, if it is too near, where that is asked for.
+    fn scan(
         &self,
         read: &mut impl Read,
         project: ProjectId,
         embedding: Option<&Embedded>,
-    ) -> Result<Option<(DiscoveryId, f64)>, Error> {
+    ) -> Result<Option<Scan>, Error> {
         let Some(threshold) = self.dedup_threshold.map(Score::get) else {
             return Ok(None);
         };
@@ -186,9 +198,23 @@ impl SubmitDiscovery {
             let rule = "needs an `embedding` to compare: there is no embedder to make one";
             return Err(Error::invalid("dedup_threshold", rule));
         };
-        let nearest = index::nearest(read, project, &self.source, model, vector)?;
-        Ok(nearest.filter(|(_, similarity)| *similarity >= threshold))
+        let near = index::nearest(read, project, &self.source, model, vector)?;
+        let looked_at = i64::try_from(near.looked_at).unwrap_or(i64::MAX);
+        let all = table::count(read, Some(project), Some(&*self.source))?;
+        let nearest = near.hits.first().copied();
+        Ok(Some(Scan {
+            too_near: nearest.filter(|(_, similarity)| *similarity >= threshold),
+            not_compared: all - looked_at,
+        }))
     }
+}
+
+/// What a look at the discoveries of a source came to.
+struct Scan {
+    /// The nearest and how near it is, if that is too near.
+    too_near: Option<(DiscoveryId, f64)>,
+    /// How many have no vector to compare.
+    not_compared: i64,
 }
 
 impl Embeds for SubmitDiscovery {

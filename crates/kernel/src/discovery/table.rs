@@ -14,7 +14,7 @@ use crate::actor::Actor;
 use crate::epoch::next_id;
 use crate::error::{Error, Impossible};
 use crate::params;
-use crate::store::{Row, StoreError};
+use crate::store::{Param, Row, StoreError};
 use crate::tx::Read;
 
 /// A discovery as callers see it.
@@ -157,22 +157,40 @@ pub(super) struct Chosen<'a> {
     pub(super) min_score: Option<Score>,
 }
 
-/// The conditions of [`Chosen`], in the order of its fields.
+/// The conditions of [`Chosen`] but the project, in the order of its fields.
 macro_rules! chosen {
-    ($rest:literal) => {
+    ($project:literal, $rest:literal) => {
         discovery_from!(
-            "substr(d.summary, 1, cast(cast(?6 as bigint) as integer))",
+            "substr(d.summary, 1, cast(cast(?5 as bigint) as integer))",
             concat!(
-                "where (cast(?1 as bigint) is null or d.project_id = cast(?1 as bigint))
-                 and (cast(?2 as text) is null or d.state = cast(?2 as text))
-                 and (cast(?3 as text) is null or d.tier = cast(?3 as text))
-                 and (cast(?4 as text) is null or d.source = cast(?4 as text))
-                 and (cast(?5 as double precision) is null
-                    or d.score >= cast(?5 as double precision)) ",
+                "where ",
+                $project,
+                "(cast(?1 as text) is null or d.state = cast(?1 as text))
+                 and (cast(?2 as text) is null or d.tier = cast(?2 as text))
+                 and (cast(?3 as text) is null or d.source = cast(?3 as text))
+                 and (cast(?4 as double precision) is null
+                    or d.score >= cast(?4 as double precision)) ",
                 $rest
             )
         )
     };
+}
+
+impl<'a> Chosen<'a> {
+    /// Returns what [`chosen`] wants first, then the rest, then the project if there is one.
+    fn params(&self, rest: &[Param<'a>]) -> Vec<Param<'a>> {
+        let preview = i64::try_from(PREVIEW_CHARS_MAX).unwrap_or(i64::MAX);
+        let mut params = vec![
+            Param::from(self.state.map(DiscoveryState::as_str)),
+            Param::from(self.tier.map(DiscoveryTier::as_str)),
+            Param::from(self.source),
+            Param::from(self.min_score.map(Score::get)),
+            Param::from(preview),
+        ];
+        params.extend_from_slice(rest);
+        params.extend(self.project.map(Param::from));
+        params
+    }
 }
 
 /// Returns a page of discoveries, the newest first, with the beginnings of their summaries.
@@ -182,24 +200,18 @@ pub(super) fn newest(
     before: i64,
     limit: i64,
 ) -> Result<Vec<Discovery>, StoreError> {
-    let preview = i64::try_from(PREVIEW_CHARS_MAX).unwrap_or(i64::MAX);
-    read.rows(
-        chosen!(
-            "and d.id < cast(?7 as bigint)
-             order by d.id desc limit cast(?8 as bigint)"
+    let sql = match chosen.project {
+        None => chosen!(
+            "",
+            "and d.id < cast(?6 as bigint) order by d.id desc limit cast(?7 as bigint)"
         ),
-        params![
-            chosen.project,
-            chosen.state.map(DiscoveryState::as_str),
-            chosen.tier.map(DiscoveryTier::as_str),
-            chosen.source,
-            chosen.min_score.map(Score::get),
-            preview,
-            before,
-            limit
-        ],
-        discovery,
-    )
+        Some(_) => chosen!(
+            "d.project_id = cast(?8 as bigint) and ",
+            "and d.id < cast(?6 as bigint) order by d.id desc limit cast(?7 as bigint)"
+        ),
+    };
+    let params = chosen.params(params![before, limit]);
+    read.rows(sql, &params, discovery)
 }
 
 /// Returns a page of discoveries that have a score, the best first, behind a score and a number.
@@ -209,26 +221,22 @@ pub(super) fn best(
     (score, id): (f64, i64),
     limit: i64,
 ) -> Result<Vec<Discovery>, StoreError> {
-    let preview = i64::try_from(PREVIEW_CHARS_MAX).unwrap_or(i64::MAX);
-    read.rows(
-        chosen!(
-            "and (d.score < cast(?7 as double precision)
-                or (d.score = cast(?7 as double precision) and d.id > cast(?8 as bigint)))
-             order by d.score desc, d.id limit cast(?9 as bigint)"
+    let sql = match chosen.project {
+        None => chosen!(
+            "",
+            "and d.score <= cast(?6 as double precision)
+             and (d.score < cast(?6 as double precision) or d.id > cast(?7 as bigint))
+             order by d.score desc, d.id limit cast(?8 as bigint)"
         ),
-        params![
-            chosen.project,
-            chosen.state.map(DiscoveryState::as_str),
-            chosen.tier.map(DiscoveryTier::as_str),
-            chosen.source,
-            chosen.min_score.map(Score::get),
-            preview,
-            score,
-            id,
-            limit
-        ],
-        discovery,
-    )
+        Some(_) => chosen!(
+            "d.project_id = cast(?9 as bigint) and ",
+            "and d.score <= cast(?6 as double precision)
+             and (d.score < cast(?6 as double precision) or d.id > cast(?7 as bigint))
+             order by d.score desc, d.id limit cast(?8 as bigint)"
+        ),
+    };
+    let params = chosen.params(params![score, id, limit]);
+    read.rows(sql, &params, discovery)
 }
 
 /// A discovery that may lose of its value.
@@ -314,15 +322,24 @@ pub(super) fn dimension(
     )
 }
 
-/// Returns how many numbers the vectors of a model have in some project, once there is one.
+/// Returns how many numbers the vectors of a model have in some project, once there is one: so many
+/// as are wanted, if there is one with so many.
 pub(super) fn some_dimension(
     read: &mut impl Read,
     model: &ModelId,
+    wanted: i64,
 ) -> Result<Option<i64>, StoreError> {
     read.row(
-        "select dimension from discovery_vector where model = ?1 and discovery_id = (
-             select discovery_id from discovery_vector where model = ?1 limit 1)",
-        params![model.as_str()],
+        "select dimension from (
+             select dimension from (
+                 select dimension from discovery_vector
+                 where model = ?1 and dimension = ?2 limit 1) as wanted
+             union all
+             select dimension from (
+                 select dimension from discovery_vector where model = ?1
+                 order by discovery_id limit 1) as first) as known
+         order by case when dimension = ?2 then 0 else 1 end limit 1",
+        params![model.as_str(), wanted],
         Row::take,
     )
 }

@@ -13,12 +13,14 @@ use tokio::sync::Semaphore;
 
 use super::{Kernel, ask, on_thread, submit};
 use crate::actor::{Actor, Caller};
+use crate::ambient::Ambient;
 use crate::command::Command;
 use crate::discovery::unembedded::{CountUnembedded, Warm};
 use crate::embedder::{EmbedError, Embedder, Embeds, Made, Pace, make};
 use crate::error::Error;
 use crate::query::Query;
 use crate::store::job::Audience;
+use crate::store::readers::ReadQueue;
 use crate::ticket::{AsOf, Reply};
 
 /// A vector that somebody else has to be asked for.
@@ -68,19 +70,27 @@ impl Kernel {
     }
 
     /// Hands a command to the writer once its vector is there, or once it is clear that there is
-    /// none.
+    /// none, and once what it is compared with is in memory.
     pub(crate) fn execute_after<C: Command>(
         &self,
-        asking: Asking,
+        asking: Option<Asking>,
         caller: Caller,
         mut command: C,
     ) -> impl Future<Output = Result<Reply<C::Answer>, Error>> + Send + use<C> {
-        let (queue, ambient) = (Arc::clone(&self.queue), self.ambient.clone());
+        self.embed_now(command.embeds());
+        let (queue, reads) = (Arc::clone(&self.queue), Arc::clone(&self.reads));
+        let ambient = self.ambient.clone();
         async move {
             caller.actor.must_be_one_of(C::NAME, C::WHO)?;
-            let made = asking.answer().await;
-            if let Some(request) = command.embeds() {
-                request.take(made);
+            if let Some(asking) = asking {
+                let made = asking.answer().await;
+                if let Some(request) = command.embeds() {
+                    request.take(made);
+                }
+            }
+            if command.compares() {
+                // Best effort: the writer reads what is missing then.
+                let _ = warm(&reads, &ambient).await;
             }
             submit(&queue, &ambient, caller, command, Audience::Any).await
         }
@@ -106,8 +116,7 @@ impl Kernel {
 
     /// Reads the vectors of discoveries into memory, so that the first who searches need not.
     pub async fn warm_vectors(&self) -> Result<(), Error> {
-        while self.query(Actor::System, Warm).await?.answer {}
-        Ok(())
+        warm(&self.reads, &self.ambient).await
     }
 
     /// Counts the discoveries that have no vector of the present embedder, if there is one.
@@ -120,4 +129,10 @@ impl Kernel {
         let missing = missing.await?.answer;
         Ok(Some((embedder.model().clone(), missing)))
     }
+}
+
+/// Has a reader bring the vectors in memory up to the table.
+async fn warm(reads: &ReadQueue, ambient: &Ambient) -> Result<(), Error> {
+    while ask(reads, ambient, Actor::System, Warm).await?.answer {}
+    Ok(())
 }

@@ -83,8 +83,8 @@ pub(super) fn call_command<C: Command + DeserializeOwned>(
         Err(error) => return refused(error),
     };
     match kernel.must_ask(command.embeds()) {
-        Some(asking) => done::<C>(kernel.execute_after(asking, caller, command)),
-        None => done::<C>(kernel.execute(caller, command)),
+        None if !command.compares() => done::<C>(kernel.execute(caller, command)),
+        asking => done::<C>(kernel.execute_after(asking, caller, command)),
     }
 }
 

@@ -10,6 +10,7 @@ pub mod event;
 pub mod redact;
 mod spot;
 mod table;
+mod taken;
 pub(crate) mod words;
 
 pub use blank::MARK;
@@ -18,3 +19,4 @@ pub use redact::RedactEvent;
 pub use spot::{Blanked, Key, Redacted, Spot};
 pub(crate) use table::remnants_within;
 pub use table::{Redaction, RedactionsSince};
+pub(crate) use taken::Taken;

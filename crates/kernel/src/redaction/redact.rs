@@ -4,11 +4,11 @@ use comity_domain::limits::TASK_BYTES_MAX;
 use comity_domain::{Seq, Text};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
 use super::event::EventRedacted;
 use super::spot::{Blanked, Redacted};
 use super::table::{self, Redaction};
+use super::taken::Taken;
 use crate::actor::Party;
 use crate::command::{Command, Stop};
 use crate::error::{Error, Impossible};
@@ -87,11 +87,11 @@ impl RedactEvent {
             blanked,
         })?;
         let payload = recorded.payload.as_deref().unwrap_or_default();
-        let words = differences(
+        let taken = Taken::between(
             &serde_json::from_str(payload)?,
             &serde_json::from_str(&remnant)?,
         );
-        tx.forget_copies(recorded.seq, &words)?;
+        tx.forget_copies(recorded.seq, &taken)?;
         Ok(())
     }
 
@@ -176,50 +176,4 @@ fn still_there(
         }
     }
     Ok(blanked)
-}
-
-/// Returns what was taken out, and what stands there instead.
-fn differences(payload: &Value, remnant: &Value) -> Vec<(Value, Value)> {
-    match (payload, remnant) {
-        (same, left) if same == left => Vec::new(),
-        (Value::Object(fields), Value::Object(left))
-            if fields.keys().all(|name| left.contains_key(name)) =>
-        {
-            let both = fields
-                .iter()
-                .filter_map(|(name, one)| Some((one, left.get(name)?)));
-            both.flat_map(|(one, left)| differences(one, left))
-                .collect()
-        }
-        (Value::Array(items), Value::Array(left)) if items.len() == left.len() => {
-            let both = items.iter().zip(left);
-            both.flat_map(|(one, left)| differences(one, left))
-                .collect()
-        }
-        (taken, left) => vec![(taken.clone(), left.clone())],
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::*;
-
-    #[test]
-    fn what_was_taken_out_is_found_wherever_it_was() {
-        let payload =
-            json!({ "id": 3, "body": "a", "metadata": { "k": 1 }, "list": [{ "name": "n" }] });
-        let remnant =
-            json!({ "id": 3, "body": "x", "metadata": { "x": true }, "list": [{ "name": "x" }] });
-        let found = differences(&payload, &remnant);
-        assert_eq!(
-            found,
-            [
-                (json!("a"), json!("x")),
-                (json!("n"), json!("x")),
-                (json!({ "k": 1 }), json!({ "x": true })),
-            ]
-        );
-    }
 }

@@ -31,25 +31,25 @@ impl Apply for StateSaved {
     }
 
     fn apply(&self, place: Place, tables: &mut Tables<'_>) -> Result<(), StoreError> {
+        // Nothing takes the place of a scope that is there, so it begins empty and is then counted in.
         tables.write(
             "insert into state_scope (id, project_id, name, agent_id, keys, bytes, created_at,
                 revision)
-             values (?1, ?2, ?3, ?4, 1, ?5, ?6, 1)
-             on conflict (id) do update set
-                keys = state_scope.keys + 1 - (
-                    select count(*) from state_entry where id = ?7 and ended is null),
-                bytes = state_scope.bytes + excluded.bytes - coalesce((
-                    select bytes from state_entry where id = ?7), 0),
-                revision = state_scope.revision + 1",
-            params![
-                self.id,
-                self.project,
-                &self.scope,
-                self.owner,
-                self.bytes,
-                place.at,
-                self.entry,
-            ],
+             select cast(?1 as bigint), cast(?2 as bigint), cast(?3 as text), cast(?4 as bigint), 0, 0,
+                cast(?5 as bigint), 0
+             where not exists (select 1 from state_scope where id = cast(?1 as bigint))",
+            params![self.id, self.project, &self.scope, self.owner, place.at],
+            Rows::Any,
+        )?;
+        tables.write(
+            "update state_scope set
+                keys = keys + 1 - (
+                    select count(*) from state_entry where id = ?2 and ended is null),
+                bytes = bytes + cast(?3 as bigint) - coalesce((
+                    select bytes from state_entry where id = ?2), 0),
+                revision = revision + 1
+             where id = ?1",
+            params![self.id, self.entry, self.bytes],
             Rows::Exactly(1),
         )?;
         if let Content::Sha256(sha256) = &self.content {

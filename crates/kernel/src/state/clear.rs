@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::due;
 use super::event::StateCleared;
-use super::table;
+use super::table::{self, Of};
 use crate::actor::Party;
 use crate::command::{Command, Stop};
 use crate::project::table::{self as project_table, ProjectRef};
@@ -47,7 +47,7 @@ impl Command for ClearState {
         let mut keys = Vec::new();
         if let Some(held) = table::held(tx, &place)? {
             // What has expired ends as expired, and is not among what was cleared.
-            due::write_down(tx, Some(held.id), STATE_KEYS_MAX)?;
+            due::write_down(tx, Of::Scope(held.id), STATE_KEYS_MAX)?;
             let ended = table::all(tx, held.id)?;
             keys.extend(ended.iter().map(|one| one.key.clone()));
             if !ended.is_empty() {

@@ -1,11 +1,10 @@
 //! Writes down that what was kept for a time has expired; it had ended without it.
 
-use comity_domain::StateScopeId;
 use comity_domain::limits::SWEEP_MAX;
 use serde::{Deserialize, Serialize};
 
 use super::event::StateExpired;
-use super::table::{self, Due};
+use super::table::{self, Due, Of};
 use crate::actor::{Actor, Party};
 use crate::command::{Command, Stop};
 use crate::error::Error;
@@ -21,7 +20,7 @@ impl Query for DueState {
     type Answer = bool;
 
     fn run(&self, _actor: &Actor, snapshot: &mut Snapshot<'_>) -> Result<bool, Error> {
-        Ok(!table::due(snapshot, None, 1)?.is_empty())
+        Ok(!table::due(snapshot, Of::All, 1)?.is_empty())
     }
 }
 
@@ -42,21 +41,17 @@ impl Command for SweepState {
     type Answer = SweptState;
 
     fn decide(&self, tx: &mut WriteTx<'_, '_>) -> Result<SweptState, Stop> {
-        let ended = write_down(tx, None, SWEEP_MAX)?;
+        let ended = write_down(tx, Of::All, SWEEP_MAX)?;
         Ok(SweptState {
             more: ended == SWEEP_MAX,
         })
     }
 }
 
-/// Writes down what is due, of one scope or of all, and counts it.
-pub(super) fn write_down(
-    tx: &mut WriteTx<'_, '_>,
-    scope: Option<StateScopeId>,
-    limit: i64,
-) -> Result<i64, Error> {
+/// Writes down what is due, and counts it.
+pub(super) fn write_down(tx: &mut WriteTx<'_, '_>, of: Of, limit: i64) -> Result<i64, Error> {
     let mut count = 0;
-    for due in table::due(tx, scope, limit)? {
+    for due in table::due(tx, of, limit)? {
         expire(tx, due)?;
         count += 1;
     }

@@ -46,8 +46,8 @@ impl Query for ListState {
         let project = project_table::resolve(snapshot, actor, self.project.as_ref())?;
         let place = table::locate(snapshot, actor, project.id, self.scope.as_ref())?;
         let prefix = self.prefix.as_deref().unwrap_or_default();
-        let (after, limit) = (self.after.get(), self.limit.and_one());
-        let states = table::page(snapshot, &place, prefix, after, limit)?;
+        let after = table::key_before(snapshot, &place, self.after)?;
+        let states = table::page(snapshot, &place, prefix, &after, self.limit.and_one())?;
         Ok(Page::cut(states, self.limit, |state: &State| {
             state.id.get()
         }))

@@ -2,14 +2,15 @@
 
 use comity_domain::limits::{
     STATE_BYTES_MAX, STATE_KEYS_MAX, STATE_SCOPES_MAX, STATE_TTL_US_MAX, STATE_TTL_US_MIN,
+    SWEEP_MAX,
 };
-use comity_domain::{LeaseTime, ScopeName, Span, StateKey};
+use comity_domain::{LeaseTime, ProjectId, ScopeName, Span, StateKey};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::due::{self, expire};
 use super::event::{Ended, StateSaved};
-use super::table::{self, Due, Held, Place, State, Stored};
+use super::table::{self, Due, Held, Of, Place, State, Stored};
 use super::value::Given;
 use crate::actor::{Actor, Party};
 use crate::command::{Command, Stop};
@@ -172,7 +173,7 @@ fn must_fit(
         )
     };
     if let Some(full) = held.filter(|held| is_over(held) != (false, false)) {
-        due::write_down(tx, Some(full.id), STATE_KEYS_MAX)?;
+        due::write_down(tx, Of::Scope(full.id), STATE_KEYS_MAX)?;
         held = table::held(tx, place)?;
     }
     let refused = |what, limit: i64| {
@@ -186,11 +187,20 @@ fn must_fit(
     }
     let is_empty = held.is_none_or(|held| held.keys == 0);
     let is_new = limited && place.owner.is_none() && is_empty;
-    if is_new && table::shared_scopes(tx, place.project)? >= STATE_SCOPES_MAX {
+    if is_new && are_too_many(tx, place.project)? {
         return refused(
             "the number of shared scopes of one project",
             STATE_SCOPES_MAX,
         );
     }
     Ok(())
+}
+
+/// Tells whether a project may have no further scope that is shared, once what has expired is gone.
+fn are_too_many(tx: &mut WriteTx<'_, '_>, project: ProjectId) -> Result<bool, Error> {
+    if table::shared_scopes(tx, project)? < STATE_SCOPES_MAX {
+        return Ok(false);
+    }
+    due::write_down(tx, Of::Project(project), SWEEP_MAX)?;
+    Ok(table::shared_scopes(tx, project)? >= STATE_SCOPES_MAX)
 }

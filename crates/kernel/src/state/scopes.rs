@@ -34,8 +34,9 @@ impl Query for ListScopes {
 
     fn run(&self, actor: &Actor, snapshot: &mut Snapshot<'_>) -> Result<Page<Scope>, Error> {
         let project = project_table::resolve(snapshot, actor, self.project.as_ref())?;
-        let (after, limit) = (self.after.get(), self.limit.and_one());
-        let scopes = table::scopes(snapshot, project.id, held::holder(actor), after, limit)?;
+        let (seen_by, limit) = (held::holder(actor), self.limit.and_one());
+        let after = table::scope_before(snapshot, project.id, seen_by, self.after)?;
+        let scopes = table::scopes(snapshot, project.id, seen_by, &after, limit)?;
         Ok(Page::cut(scopes, self.limit, |scope: &Scope| {
             scope.id.get()
         }))

@@ -12,6 +12,7 @@ use crate::actor::Actor;
 use crate::ambient::Now;
 use crate::epoch::next_id;
 use crate::error::Error;
+use crate::page::After;
 use crate::params;
 use crate::store::{Row, StoreError};
 use crate::tx::Read;
@@ -237,12 +238,55 @@ pub(super) fn kept(
     )
 }
 
+/// Returns the key that a page of a scope begins behind. It must be of that scope: whoever could
+/// begin behind any key could find it out by where it falls among the others (S20).
+pub(super) fn key_before(
+    read: &mut impl Read,
+    place: &Place,
+    after: After,
+) -> Result<String, Error> {
+    if after == After::default() {
+        return Ok(String::new());
+    }
+    let key = read.row(
+        "select e.key from state_entry e join state_scope s on s.id = e.scope_id
+         where e.id = ?1 and s.project_id = ?2 and s.name = ?3",
+        params![after.get(), place.project, &*place.name],
+        Row::take,
+    )?;
+    key.ok_or_else(no_such_page)
+}
+
+/// Returns the name that a page of scopes begins behind, if the caller may see it (S20).
+pub(super) fn scope_before(
+    read: &mut impl Read,
+    project: ProjectId,
+    seen_by: Option<AgentId>,
+    after: After,
+) -> Result<String, Error> {
+    if after == After::default() {
+        return Ok(String::new());
+    }
+    let name = read.row(
+        "select name from state_scope
+         where id = ?1 and project_id = ?2
+             and (agent_id is null or cast(?3 as bigint) is null or agent_id = cast(?3 as bigint))",
+        params![after.get(), project, seen_by],
+        Row::take,
+    )?;
+    name.ok_or_else(no_such_page)
+}
+
+fn no_such_page() -> Error {
+    Error::invalid("after", "must be the `next` of the page before")
+}
+
 /// Returns a page of what a scope holds, by key.
 pub(super) fn page(
     read: &mut impl Read,
     place: &Place,
     prefix: &str,
-    after: i64,
+    after: &str,
     limit: i64,
 ) -> Result<Vec<State>, StoreError> {
     let now = read.now();
@@ -255,7 +299,7 @@ pub(super) fn page(
          where s.project_id = ?1 and s.name = ?2 and e.ended is null
              and (e.expires_lease_us is null or e.expires_lease_us > ?3)
              and e.key >= ?4 and substr(e.key, 1, cast(cast(?5 as bigint) as integer)) = ?4
-             and e.key > coalesce((select key from state_entry where id = ?6), '')
+             and e.key > ?6
          order by e.key limit cast(?7 as bigint)",
         params![
             place.project,
@@ -285,7 +329,7 @@ pub(super) fn scopes(
     read: &mut impl Read,
     project: ProjectId,
     seen_by: Option<AgentId>,
-    after: i64,
+    after: &str,
     limit: i64,
 ) -> Result<Vec<Scope>, StoreError> {
     let now = read.now().lease;
@@ -303,7 +347,7 @@ pub(super) fn scopes(
                 where e.scope_id = s.id and e.ended is null and e.expires_lease_us <= ?2)
              and (s.agent_id is null or cast(?3 as bigint) is null
                  or s.agent_id = cast(?3 as bigint))
-             and s.name > coalesce((select name from state_scope where id = ?4), '')
+             and s.name > ?4
          order by s.name limit cast(?5 as bigint)",
         params![project, now, seen_by, after, limit],
         |row| {
@@ -326,32 +370,56 @@ pub(super) struct Due {
     pub(super) ended: Ended,
 }
 
-/// Returns what has expired and is not written down, of one scope or of all.
-pub(super) fn due(
-    read: &mut impl Read,
-    scope: Option<StateScopeId>,
-    limit: i64,
-) -> Result<Vec<Due>, StoreError> {
+/// Selects what has expired, the oldest first.
+macro_rules! due_where {
+    ($where:literal) => {
+        concat!(
+            "select e.scope_id, s.project_id, s.name, s.agent_id, e.id, e.key, e.version
+             from state_entry e join state_scope s on s.id = e.scope_id
+             where e.ended is null and e.expires_lease_us <= ?1 ",
+            $where,
+            " order by e.expires_lease_us, e.id limit cast(?2 as bigint)"
+        )
+    };
+}
+
+/// Where is looked for what has expired.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Of {
+    All,
+    /// The scopes of a project that are shared.
+    Project(ProjectId),
+    Scope(StateScopeId),
+}
+
+/// Returns what has expired and is not written down.
+pub(super) fn due(read: &mut impl Read, of: Of, limit: i64) -> Result<Vec<Due>, StoreError> {
     let now = read.now().lease;
-    read.rows(
-        "select e.scope_id, s.project_id, s.name, s.agent_id, e.id, e.key, e.version
-         from state_entry e join state_scope s on s.id = e.scope_id
-         where e.ended is null and e.expires_lease_us <= ?1
-             and (cast(?2 as bigint) is null or e.scope_id = cast(?2 as bigint))
-         order by e.expires_lease_us, e.id limit cast(?3 as bigint)",
-        params![now, scope, limit],
-        |row| {
-            Ok(Due {
-                scope: row.take()?,
-                place: Place {
-                    project: row.take()?,
-                    name: row.word(|name| ScopeName::parse(name).ok())?,
-                    owner: row.take()?,
-                },
-                ended: ended(row)?,
-            })
+    match of {
+        Of::All => read.rows(due_where!(""), params![now, limit], due_row),
+        Of::Project(project) => read.rows(
+            due_where!("and s.project_id = ?3 and s.agent_id is null and s.keys > 0"),
+            params![now, limit, project],
+            due_row,
+        ),
+        Of::Scope(scope) => read.rows(
+            due_where!("and e.scope_id = ?3"),
+            params![now, limit, scope],
+            due_row,
+        ),
+    }
+}
+
+fn due_row(row: &mut Row) -> Result<Due, StoreError> {
+    Ok(Due {
+        scope: row.take()?,
+        place: Place {
+            project: row.take()?,
+            name: row.word(|name| ScopeName::parse(name).ok())?,
+            owner: row.take()?,
         },
-    )
+        ended: ended(row)?,
+    })
 }
 
 /// Returns the number for the next scope.

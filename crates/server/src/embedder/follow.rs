@@ -66,7 +66,10 @@ pub(crate) async fn run(kernel: Arc<Kernel>, trouble: Trouble) {
                 let is_passed = making.trouble().is_some();
                 tokio::select! {
                     changed = head.changed() => match changed {
-                        Ok(()) => tokio::time::sleep(GATHER).await,
+                        Ok(()) => {
+                            tokio::time::sleep(GATHER).await;
+                            read_ahead(&kernel).await;
+                        }
                         Err(_) => return,
                     },
                     () = tokio::time::sleep_until(began + AFRESH), if is_passed => {}

@@ -14,6 +14,7 @@ mod events;
 mod interests;
 mod judging;
 mod listing;
+mod plans;
 mod schema;
 mod submitting;
 mod together;

@@ -6,7 +6,9 @@ use std::sync::{Arc, Barrier, Mutex};
 use comity_domain::search::Query as Words;
 use comity_domain::vector::{Embedding, ModelId};
 use comity_kernel::embedder::{EmbedError, Embedder, Pace};
+use comity_kernel::redaction::RedactEvent;
 use comity_kernel::{Actor, Error, Making, Step};
+use comity_testkit::kit::request;
 use comity_testkit::{Engine, Kit, both_engines};
 use serde_json::{Value, json};
 
@@ -500,6 +502,46 @@ both_engines! {
         submit(&kit, 0, &json!({ "embedding": [1, 0], "model": "acme" })).unwrap();
         submit(&kit, 1, &json!({ "embedding": [1, 0, 0], "model": "other" })).unwrap();
         assert_eq!(embed_all(&kit).unwrap(), 1);
+    }
+
+    // J11: each project has its size; who looks everywhere may look for any of them
+    fn a_search_everywhere_takes_the_size_of_any_project(engine) {
+        let kit = Kit::with(engine, |options| options.embedder = None);
+        for (n, (project, embedding)) in [("web", json!([1, 0, 0])), ("api", json!([1, 0]))].into_iter().enumerate() {
+            kit.project(&format!("/srv/{project}"));
+            submit(&kit, n, &json!({ "project": project, "embedding": embedding, "model": "m" })).unwrap();
+        }
+        let near = |numbers: &[f32]| search(&kit, &json!({ "vector": packed(numbers), "model": "m" }));
+        assert_eq!(ids(&near(&[1.0, 0.0, 0.0]).unwrap()), [1]);
+        assert_eq!(ids(&near(&[1.0, 0.0]).unwrap()), [2]);
+        let odd = near(&[1.0; 4]).unwrap_err();
+        assert_eq!(odd.to_json()["field"], "vector", "{odd}");
+        let here = json!({ "project": "web", "vector": packed(&[1.0, 0.0]), "model": "m" });
+        assert_eq!(search(&kit, &here).unwrap_err().to_json()["field"], "vector");
+    }
+
+    // PostgreSQL tells how often the writer waits for rows
+    fn the_writer_compares_with_what_a_reader_read(engine) {
+        let mut kit = filled(engine);
+        let compare = |kit: &Kit, n: usize| {
+            let waits = || kit.kernel().round_trips().map(|trips| trips.reading.load(Ordering::SeqCst));
+            let before = waits();
+            let answer = submit(kit, n, &json!({ "dedup_threshold": 0.99 })).unwrap();
+            assert_eq!(answer["duplicate_of"], 1);
+            waits().zip(before).map(|(after, before)| after - before)
+        };
+        kit.restart();
+        block(kit.kernel().warm_vectors()).unwrap();
+        let warm = compare(&kit, 6);
+        assert_eq!(warm.is_some(), engine == Engine::Postgres);
+        kit.restart();
+        assert_eq!(compare(&kit, 12), warm);
+        // What somebody thought of a discovery is no vector.
+        let opinion = json!({ "id": 2, "signal": "wrong", "note": "a secret" });
+        let opinion = kit.call(Actor::OPERATOR, "feedback", &opinion).unwrap();
+        let redact = json!({ "seq": opinion["seq"], "reason": "a leak" });
+        kit.run(request::<RedactEvent>(&redact)).unwrap();
+        assert_eq!(compare(&kit, 18), warm);
     }
 
     // The index of words is compared with what the discoveries say

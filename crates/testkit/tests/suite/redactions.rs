@@ -1,5 +1,6 @@
 //! Redactions: what was written is gone, and everything else still holds (I8).
 
+mod answers;
 mod everything;
 mod kept;
 mod traces;

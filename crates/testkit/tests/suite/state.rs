@@ -1,6 +1,8 @@
 //! State: what is saved is what is loaded, versions are given out once, and scopes are kept apart.
 
 mod moved;
+mod paging;
+mod plans;
 mod readers;
 mod schema;
 
@@ -374,6 +376,33 @@ both_engines! {
         tries(&team.green, "one more", "k", &json!(1)).unwrap();
         limited(tries(&team.green, "s/1", "k", &json!(1)), "the number of shared scopes of one project");
         tries(&Actor::OPERATOR, "s/1", "k", &json!(1)).unwrap();
+    }
+
+    // S24: a scope that holds only what has expired does not count, swept or not
+    fn scopes_that_expired_make_room(engine) {
+        let team = Team::new(engine);
+        let tries = |scope: &str, ttl: Option<&str>| {
+            let request = json!({ "scope": scope, "key": "k", "value": 1, "ttl": ttl });
+            team.call(&team.blue, "save_state", &request)
+        };
+        let tries = &tries;
+        std::thread::scope(|scope| {
+            for part in 0..16 {
+                scope.spawn(move || (0..STATE_SCOPES_MAX).filter(|n| n % 16 == part).for_each(|n| {
+                    tries(&format!("s/{n}"), (n < 3).then_some("1s")).unwrap();
+                }));
+            }
+        });
+        assert_eq!(code(tries("more", None)), "limit_exceeded");
+        // Another project has its own.
+        let far = json!({ "scope": "s/1", "key": "k", "value": 1, "ttl": "1s" });
+        team.call(&team.far, "save_state", &far).unwrap();
+        team.kit.clock.advance_us(1_000_000);
+        for n in 0..3 {
+            tries(&format!("more/{n}"), None).unwrap();
+        }
+        assert_eq!(code(tries("more", None)), "limit_exceeded");
+        assert_eq!(events(&team.kit, "state_expired").len(), 3);
     }
 
     // A13: bytes that are gone or changed are said to be

@@ -10,13 +10,14 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Barrier};
 
 use comity_domain::vector::{Embedding, ModelId};
-use comity_domain::{DiscoveryId, ProjectId};
+use comity_domain::{DiscoveryId, ProjectId, Seq};
 use comity_kernel::actor::Party;
 use comity_kernel::discovery::index::{Among, nearest, top};
 use comity_kernel::discovery::{KeepVector, SubmitDiscovery};
 use comity_kernel::failpoint::{Action, Failpoints};
-use comity_kernel::options::Sharing;
+use comity_kernel::options::{Options, Sharing};
 use comity_kernel::params;
+use comity_kernel::redaction::RedactEvent;
 use comity_kernel::store::StoreError;
 use comity_kernel::tx::{Read, Snapshot, WriteTx};
 use comity_kernel::{Actor, Command, Error, Kernel, Query, Stop, Ticket};
@@ -56,7 +57,7 @@ impl Wish {
         let found = top(read, &among, &self.vector, self.most)?;
         if let (Some(project), Some(source), None) = (self.project, self.source, &self.only) {
             let first = nearest(read, project, source, &self.model, &self.vector)?;
-            assert_eq!(first, found.hits.first().copied());
+            assert_eq!(first.hits.first(), found.hits.first());
         }
         Ok(Found {
             memory: (found.hits, found.looked_at),
@@ -116,10 +117,12 @@ impl Query for Look {
     }
 }
 
-/// Submits, and looks before and after in the same transaction; then it may fail or panic.
+/// Submits, perhaps redacts, and looks before and after in the same transaction; then it may fail or
+/// panic.
 #[derive(Serialize)]
 struct Looking {
     submit: SubmitDiscovery,
+    redact: Option<RedactEvent>,
     #[serde(skip)]
     wish: Option<Wish>,
     end: End,
@@ -157,6 +160,9 @@ impl Command for Looking {
         let wish = self.wish.as_ref().unwrap();
         let before = wish.look(tx)?;
         self.submit.decide(tx)?;
+        if let Some(redact) = &self.redact {
+            redact.decide(tx)?;
+        }
         let after = wish.look(tx)?;
         for found in [before, after] {
             if found.memory != found.table {
@@ -175,13 +181,20 @@ struct World {
     kit: Kit,
     dice: SeededEntropy,
     submitted: usize,
+    /// The events that gave a discovery its vector, or made one without.
+    seqs: Vec<Seq>,
 }
 
 impl World {
     fn new(engine: Engine, seed: u64) -> Self {
+        Self::with(engine, seed, |_| {})
+    }
+
+    fn with(engine: Engine, seed: u64, change: impl FnOnce(&mut Options)) -> Self {
         let kit = Kit::with(engine, |options| {
             options.sharing = Sharing::Shared;
             options.embedder = None;
+            change(options);
         });
         kit.project("/srv/web");
         kit.project("/srv/api");
@@ -189,6 +202,7 @@ impl World {
             kit,
             dice: SeededEntropy::new(seed),
             submitted: 0,
+            seqs: Vec::new(),
         }
     }
 
@@ -246,22 +260,36 @@ impl World {
         }
     }
 
+    /// The redaction of something that was written before.
+    fn redact(&self) -> Option<RedactEvent> {
+        let seq = self.seqs.get(self.below(self.seqs.len().max(1)))?;
+        Some(request(&json!({ "seq": seq, "reason": "a leak" })))
+    }
+
     fn step(&mut self, kernel: &Kernel) {
-        match self.below(6) {
-            0 => self.batch(),
-            1 => {
+        match self.below(12) {
+            0 | 1 => self.batch(),
+            2 => {
+                if let Some(redact) = self.redact() {
+                    kernel
+                        .execute(Actor::OPERATOR.into(), redact)
+                        .wait()
+                        .unwrap();
+                }
+            }
+            3 | 4 => {
                 let (model, vector) = self.vector();
                 let id = i64::try_from(self.below(self.submitted + 1) + 1).unwrap();
                 let id = DiscoveryId::new(id);
                 let keep = KeepVector::new(id, "t\n", model, vector);
-                drop(kernel.execute(Actor::System.into(), keep).wait());
+                let kept = kernel.execute(Actor::System.into(), keep).wait();
+                let kept = kept.ok().filter(|reply| reply.answer.kept);
+                self.seqs.extend(kept.map(|reply| reply.seq));
             }
             _ => {
                 let submit = self.submit();
-                kernel
-                    .execute(Actor::OPERATOR.into(), submit)
-                    .wait()
-                    .unwrap();
+                let submitted = kernel.execute(Actor::OPERATOR.into(), submit).wait();
+                self.seqs.push(submitted.unwrap().seq);
             }
         }
     }
@@ -280,6 +308,11 @@ impl World {
             };
             let looking = Looking {
                 submit: self.submit(),
+                redact: if self.below(6) == 0 {
+                    self.redact()
+                } else {
+                    None
+                },
                 wish: Some(self.wish()),
                 end,
                 attempts: AtomicU32::default(),
@@ -321,27 +354,37 @@ impl World {
     }
 }
 
+/// Steps through two kernels, and compares in both after each.
+fn go_and_compare(mut world: World, engine: Engine) {
+    let steps = match engine {
+        Engine::Sqlite => 300,
+        Engine::Postgres => 100,
+    };
+    let other = {
+        let mut options = world.kit.options().clone();
+        options.ambient.failpoints = Failpoints::default();
+        Kernel::open(options).unwrap()
+    };
+    let own = world.kit.share();
+    for _ in 0..steps {
+        let kernel = if world.below(3) == 0 { &other } else { &*own };
+        world.step(kernel);
+        world.compare(&[&own, &other]);
+    }
+    assert!(world.submitted > steps);
+    drop((own, other));
+}
+
 both_engines! {
-    // I9 J12: random commands, undone savepoints, lost batches, a second kernel in between
+    // I9 J12: random commands, undone savepoints, lost batches, redactions, a second kernel in between
     fn memory_equals_the_table_at_every_step(engine) {
-        let steps = match engine {
-            Engine::Sqlite => 300,
-            Engine::Postgres => 100,
-        };
-        let mut world = World::new(engine, 1);
-        let other = {
-            let mut options = world.kit.options().clone();
-            options.ambient.failpoints = Failpoints::default();
-            Kernel::open(options).unwrap()
-        };
-        let own = world.kit.share();
-        for _ in 0..steps {
-            let kernel = if world.below(3) == 0 { &other } else { &*own };
-            world.step(kernel);
-            world.compare(&[&own, &other]);
-        }
-        assert!(world.submitted > steps);
-        drop((own, other));
+        go_and_compare(World::new(engine, 1), engine);
+    }
+
+    // I9 J12: the same where memory has room for a few vectors alone, and reads few at a time
+    fn memory_that_is_full_leaves_the_rest_to_the_table(engine) {
+        let small = |options: &mut Options| (options.vectors_bytes_max, options.vector_page) = (300, 4);
+        go_and_compare(World::with(engine, 3, small), engine);
     }
 
     // I9: a snapshot that is older than what memory knows

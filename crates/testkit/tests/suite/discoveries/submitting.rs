@@ -99,6 +99,22 @@ both_engines! {
         assert_eq!(lab.done("submit_discovery", &same(json!({ "source_id": "f" })))["duplicate_of"], 1);
     }
 
+    // J2: whatever has no vector of the model was not compared, and the answer says how many that are
+    fn what_could_not_be_compared_is_counted(engine) {
+        let lab = Lab::new(engine);
+        let not_compared = |answer: &Value| answer.get("not_compared").cloned();
+        let first = lab.done("submit_discovery", &near("a", &[1.0, 0.0], 0.9));
+        assert_eq!(not_compared(&first), Some(json!(0)));
+        let other_model = json!({ "embedding": [1, 0], "model": "m-2" });
+        let blind = lab.done("submit_discovery", &wish("b", &other_model));
+        assert_eq!(not_compared(&blind), None, "nothing was to be compared");
+        lab.submit("c", &json!({ "source": "other", "embedding": [1, 0], "model": "m-2" }));
+        let second = lab.done("submit_discovery", &near("d", &[0.0, 1.0], 0.9));
+        assert_eq!((&second["created"], not_compared(&second)), (&json!(true), Some(json!(1))));
+        let same = lab.done("submit_discovery", &near("e", &[0.0, 2.0], 0.9));
+        assert_eq!((&same["created"], not_compared(&same)), (&json!(false), Some(json!(1))));
+    }
+
     // J11: wrong sizes, NaN, infinities, zero; two models never share a space
     fn a_vector_that_is_none_is_refused(engine) {
         let lab = Lab::new(engine);

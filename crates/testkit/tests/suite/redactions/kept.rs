@@ -1,5 +1,7 @@
 //! A workspace in which everybody gives everything away.
 
+use std::cell::RefCell;
+
 use comity_kernel::Actor;
 use comity_kernel::actor::{Caller, IdempotencyKey};
 use comity_testkit::Kit;
@@ -8,17 +10,37 @@ use serde_json::{Value, json};
 use super::SECRET;
 use crate::discovery_search::embed_all;
 
-/// Calls under a key, so that the answer is kept.
-fn call(kit: &Kit, who: &Actor, name: &str, request: &Value) -> Value {
-    let head = kit.kernel().head().borrow().get();
-    let key = IdempotencyKey::parse(format!("{name}-{head}")).unwrap();
-    let answer = kit.call(Caller::from(who.clone()).with_key(key), name, request);
+/// A call under a key, whose answer is kept.
+pub(super) struct Said {
+    pub(super) caller: Caller,
+    pub(super) name: String,
+    pub(super) request: Value,
+}
+
+struct Leaks<'a> {
+    kit: &'a Kit,
+    said: RefCell<Vec<Said>>,
+}
+
+fn call(kit: &Leaks<'_>, who: &Actor, name: &str, request: &Value) -> Value {
+    let key = format!("{name}-{}", kit.said.borrow().len());
+    let caller = Caller::from(who.clone()).with_key(IdempotencyKey::parse(key).unwrap());
+    kit.said.borrow_mut().push(Said {
+        caller: caller.clone(),
+        name: name.to_owned(),
+        request: request.clone(),
+    });
+    let answer = kit.kit.call(caller, name, request);
     answer.unwrap_or_else(|error| panic!("{name} {request}: {error}"))
 }
 
 /// Puts the secret into every field that takes words.
-pub(super) fn secrets(kit: &Kit) {
-    let call = |who: &Actor, name: &str, request: Value| call(kit, who, name, &request);
+pub(super) fn secrets(kit: &Kit) -> Vec<Said> {
+    let leaks = &Leaks {
+        kit,
+        said: RefCell::default(),
+    };
+    let call = |who: &Actor, name: &str, request: Value| call(leaks, who, name, &request);
     let operator = &Actor::OPERATOR;
     call(
         operator,
@@ -45,21 +67,22 @@ pub(super) fn secrets(kit: &Kit) {
         "update_agent",
         json!({ "agent": "Ann", "task": format!("find {SECRET}"), "metadata": { SECRET: 1 } }),
     );
-    mail(kit, &ann, &bob);
-    leases(kit, &ann, &bob);
-    runs(kit, &ann);
-    dispatches(kit, &bob);
-    others(kit, &ann);
+    mail(leaks, &ann, &bob);
+    leases(leaks, &ann, &bob);
+    runs(leaks, &ann);
+    dispatches(leaks, &bob);
+    others(leaks, &ann);
     embed_all(kit).unwrap();
-    state(kit, &ann);
+    state(leaks, &ann);
     call(
         operator,
         "retire_agent",
         json!({ "agent": "Spy", "project": "web", "reason": SECRET }),
     );
+    leaks.said.take()
 }
 
-fn mail(kit: &Kit, ann: &Actor, bob: &Actor) {
+fn mail(kit: &Leaks<'_>, ann: &Actor, bob: &Actor) {
     let call = |who: &Actor, name: &str, request: Value| call(kit, who, name, &request);
     // The bytes are the secret: `hush4711` in base64.
     let file = call(ann, "put_attachment", json!({ "content": "aHVzaDQ3MTE=" }));
@@ -91,7 +114,7 @@ fn mail(kit: &Kit, ann: &Actor, bob: &Actor) {
     );
 }
 
-fn leases(kit: &Kit, ann: &Actor, bob: &Actor) {
+fn leases(kit: &Leaks<'_>, ann: &Actor, bob: &Actor) {
     let call = |who: &Actor, name: &str, request: Value| call(kit, who, name, &request);
     let held = call(
         ann,
@@ -116,7 +139,7 @@ fn leases(kit: &Kit, ann: &Actor, bob: &Actor) {
     );
 }
 
-fn runs(kit: &Kit, ann: &Actor) {
+fn runs(kit: &Leaks<'_>, ann: &Actor) {
     let call = |who: &Actor, name: &str, request: Value| call(kit, who, name, &request);
     let operator = &Actor::OPERATOR;
     let make = |goal: &str| {
@@ -169,7 +192,7 @@ fn runs(kit: &Kit, ann: &Actor) {
     );
 }
 
-fn dispatches(kit: &Kit, bob: &Actor) {
+fn dispatches(kit: &Leaks<'_>, bob: &Actor) {
     let call = |who: &Actor, name: &str, request: Value| call(kit, who, name, &request);
     let operator = &Actor::OPERATOR;
     let make = || {
@@ -207,7 +230,7 @@ fn dispatches(kit: &Kit, bob: &Actor) {
 }
 
 /// State, small and large, and large that was replaced.
-fn state(kit: &Kit, ann: &Actor) {
+fn state(kit: &Leaks<'_>, ann: &Actor) {
     let call = |who: &Actor, name: &str, request: Value| call(kit, who, name, &request);
     let large = json!({ "notes": format!("{SECRET} ").repeat(1_000) });
     for (key, value) in [
@@ -229,7 +252,7 @@ fn state(kit: &Kit, ann: &Actor) {
 }
 
 /// Discoveries, with vectors and without, hooks and streams.
-fn others(kit: &Kit, ann: &Actor) {
+fn others(kit: &Leaks<'_>, ann: &Actor) {
     let call = |who: &Actor, name: &str, request: Value| call(kit, who, name, &request);
     let operator = &Actor::OPERATOR;
     let submit = |number: i64| {

@@ -1,10 +1,50 @@
 //! What the database itself refuses, whoever writes to it.
 
-use comity_testkit::{Engine, both_engines};
+use comity_testkit::{Engine, Kit, both_engines};
 use serde_json::json;
 
 use super::save;
-use crate::team::Team;
+use crate::team::{Team, withstands};
+
+/// Rows that would take the place of others, by either of their keys.
+fn replaced(engine: Engine) -> Vec<String> {
+    let entry = |verb: &str, id: i64, key: &str| {
+        format!(
+            "{verb} into state_entry (id, scope_id, key, version, value, bytes, created_at, saved_at, saved_lease_us) values ({id}, 1, '{key}', 1, '1', 1, 0, 0, 0)"
+        )
+    };
+    let scope = |verb: &str, id: i64, name: &str| {
+        format!(
+            "{verb} into state_scope (id, project_id, name, keys, bytes, created_at, revision) values ({id}, 1, '{name}', 0, 0, 0, 0)"
+        )
+    };
+    let verbs: &[&str] = match engine {
+        Engine::Sqlite => &["insert", "replace", "insert or replace"],
+        Engine::Postgres => &["insert"],
+    };
+    let each = |verb: &&str| {
+        [
+            entry(verb, 1, "k"),
+            entry(verb, 9, "k"),
+            entry(verb, 1, "other"),
+            entry(verb, 9, "gone"),
+            scope(verb, 1, "s"),
+            scope(verb, 9, "s"),
+            scope(verb, 1, "other"),
+            // One that begins with something in it.
+            scope(verb, 9, "other").replace("0, 0, 0, 0)", "5, 9, 0, 3)"),
+        ]
+    };
+    verbs.iter().flat_map(each).collect()
+}
+
+fn dump(kit: &Kit, _: Engine) -> String {
+    let tables = [
+        "select * from state_scope order by id",
+        "select * from state_entry order by id",
+    ];
+    tables.map(|sql| kit.shell(sql).unwrap()).join("\n")
+}
 
 both_engines! {
     // E4 G3
@@ -44,6 +84,7 @@ both_engines! {
         ] {
             assert!(team.kit.shell(refused).is_err(), "{refused}");
         }
+        withstands(&team.kit, engine, &replaced(engine), dump);
         // What a command would do is not refused; `doctor` sees that no event says so.
         team.kit.shell("update state_entry set version = 3, value = '9' where id = 1").unwrap();
         assert!(!team.kit.doctor().ok);
