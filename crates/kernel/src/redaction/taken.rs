@@ -74,15 +74,21 @@ impl Taken {
             value.clone_from(&member.left);
             return true;
         }
+        let mut any = false;
         match value {
-            Value::Object(fields) => fields
-                .iter_mut()
-                .fold(false, |any, (name, value)| self.replace(name, value) || any),
-            Value::Array(items) => items
-                .iter_mut()
-                .fold(false, |any, item| self.replace(name, item) || any),
-            _ => false,
+            Value::Object(fields) => {
+                for (name, value) in fields {
+                    any |= self.replace(name, value);
+                }
+            }
+            Value::Array(items) => {
+                for item in items {
+                    any |= self.replace(name, item);
+                }
+            }
+            _ => {}
         }
+        any
     }
 }
 
@@ -93,9 +99,14 @@ mod tests {
     use super::*;
 
     fn taken() -> Taken {
-        let payload = json!({ "id": 3, "body": "a", "metadata": { "k": 1 }, "list": [{ "name": "n" }], "value": 1 });
-        let remnant = json!({ "id": 3, "body": "x", "metadata": { "x": true }, "list": [{ "name": "x" }], "value": "x" });
-        Taken::between(&payload, &remnant)
+        let payload = json!({
+            "id": 3, "body": "a", "metadata": { "k": 1 }, "list": [{ "name": "n" }], "value": 1,
+            "gone": "g",
+        });
+        let remnant = json!({
+            "id": 3, "body": "x", "metadata": { "x": true }, "list": [{ "name": "x" }], "value": "x",
+        });
+        Taken::between(payload.as_object().unwrap(), remnant.as_object().unwrap())
     }
 
     #[test]
