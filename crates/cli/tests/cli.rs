@@ -47,6 +47,8 @@ mod mcp_join;
 mod mcp_leases;
 #[path = "suite/mcp_runs.rs"]
 mod mcp_runs;
+#[path = "suite/mcp_state.rs"]
+mod mcp_state;
 #[path = "suite/moving.rs"]
 mod moving;
 #[path = "suite/output.rs"]
