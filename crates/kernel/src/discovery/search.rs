@@ -366,12 +366,10 @@ fn must_fit(
     let embedder = snapshot.memory().embedder.as_deref();
     let promised = embedder.filter(|embedder| embedder.model() == model);
     let promised = promised.map(Embedder::dimension);
+    let wanted = i64::try_from(vector.dimension()).unwrap_or(i64::MAX);
     let stored = match project {
         Some(project) => table::dimension(snapshot, project, model)?,
-        None => {
-            let wanted = i64::try_from(vector.dimension()).unwrap_or(i64::MAX);
-            table::some_dimension(snapshot, model, wanted)?
-        }
+        None => table::some_dimension(snapshot, model, wanted)?,
     };
     let stored = stored.and_then(|dimension| usize::try_from(dimension).ok());
     match stored.or(promised) {

@@ -108,7 +108,7 @@ both_engines! {
         let submit = || other.execute(Actor::OPERATOR.into(), beside(0, 5));
         let (sender, answers) = std::sync::mpsc::channel();
         let second = std::thread::scope(|scope| {
-            scope.spawn(|| sender.send(submit().wait()));
+            scope.spawn(|| sender.send(submit().wait()).unwrap());
             match engine {
                 // It is told to come again, for as long as A has the file.
                 Engine::Sqlite => {
