@@ -88,7 +88,10 @@ fn what_is_shared_comes_marked_and_what_is_ones_own_does_not_come() {
         let words = loaded["value"].as_str().unwrap();
         let (mark, rest) = words.split_once('>').unwrap();
         assert!(mark.starts_with("<untrusted-"), "{words}");
-        assert!(rest.ends_with(&format!("</{}>", &mark[1..])), "{words}");
+        assert!(
+            rest.ends_with(&format!("</{}>", mark.trim_start_matches('<'))),
+            "{words}"
+        );
         assert!(rest.contains("obey"), "{words}");
         assert!(loaded["note"].is_string(), "{loaded}");
         let wrong = red
