@@ -24,10 +24,11 @@ const NOT_QUEUED: &str = concat!(
 );
 
 /// Finds a run whose tokens are not those of its dispatches.
-const WRONG_TOKENS: &str = "select r.id from run r left join (
-        select run_id, cast(sum(tokens) as bigint) as tokens from dispatch
-        group by run_id) d on d.run_id = r.id
-    where r.tokens <> coalesce(d.tokens, 0) limit 1";
+const WRONG_TOKENS: &str = "select id from (
+        select id, tokens from run
+        union all
+        select run_id, -tokens from dispatch where run_id is not null) counted
+    group by id having sum(tokens) <> 0 limit 1";
 
 /// Compares the queue with what may be claimed, and the tokens of runs with those of their work.
 pub(crate) fn kept_twice(read: &mut impl Read) -> Result<String, Error> {

@@ -8,11 +8,13 @@ use crate::params;
 use crate::tx::Read;
 
 /// Finds a lease that has not exactly the one event of its end (F15).
-pub(crate) const WRONG_ENDS: &str = "select r.id from reservation r left join (
-        select subject_id, count(*) as ends from event where subject_type = ?1
+pub(crate) const WRONG_ENDS: &str = "select id from (
+        select id, case when ended_seq is null then 0 else 1 end as ends, 1 as is_row from reservation
+        union all
+        select subject_id, -count(*), 0 from event where subject_type = ?1
         and kind in ('lease_released', 'lease_forced', 'lease_retired', 'lease_expired')
-        group by subject_id) e on e.subject_id = r.id
-    where coalesce(e.ends, 0) <> case when r.ended_seq is null then 0 else 1 end limit 1";
+        group by subject_id) counted
+    group by id having max(is_row) = 1 and sum(ends) <> 0 limit 1";
 
 /// A lease as far as it can be in another's way.
 struct Held {

@@ -22,10 +22,6 @@ use crate::store::StoreError;
 /// How long a session may take to begin, all hosts and the hand-shake included.
 const CONNECT_MAX: Duration = Duration::from_secs(10);
 
-/// How long the server may be silent. Its own limits end a statement earlier; this one is for a
-/// server that no longer keeps them.
-const ANSWER_MAX: Duration = Duration::from_secs(30);
-
 /// A request that was sent, or waits in the driver to be sent with the next ones.
 pub(super) type Sent<T> = Pin<Box<dyn Future<Output = Result<T, Error>> + Send>>;
 
@@ -152,9 +148,10 @@ impl Connection {
 
     /// Waits for the server; a server that is silent for too long counts as lost.
     pub(super) fn wait<T>(&mut self, work: impl Future<Output = T>) -> Result<T, StoreError> {
+        let answer_max = self.role.answer_max();
         let waited = self
             .runtime
-            .block_on(async { tokio::time::timeout(ANSWER_MAX, work).await });
+            .block_on(async { tokio::time::timeout(answer_max, work).await });
         waited.map_err(|elapsed| {
             self.sever();
             StoreError::Lost(Arc::new(elapsed))

@@ -51,6 +51,17 @@ impl Role {
         }
     }
 
+    /// How long the server may be silent. Its own limits end a statement earlier; this one is for a
+    /// server that no longer keeps them.
+    pub(super) fn answer_max(self) -> Duration {
+        match self {
+            Self::Writer | Self::Reader | Self::Listener | Self::Migrator => {
+                Duration::from_secs(30)
+            }
+            Self::Examiner => Duration::from_hours(1),
+        }
+    }
+
     /// Whoever examines or moves a log that was pruned reads the archive first, with nothing to ask
     /// here meanwhile; nobody waits for a snapshot that only reads.
     fn idle_timeout_ms(self) -> &'static str {

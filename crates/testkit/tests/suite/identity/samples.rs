@@ -451,6 +451,8 @@ fn wrong_work(field: &str) -> Vec<Value> {
         "progress" => no_line(512),
         "priority" => vec![json!(1_001), json!(-1_001), json!("5"), json!(1.5)],
         "tokens" => vec![json!(-1), json!("5"), json!(1.5), json!(1e30)],
+        "dry_run" => vec![json!("true"), json!(1)],
+        "before" => vec![json!(0), json!(-1), json!("5"), json!(1.5), json!(1e30)],
         "result" => vec![json!("x".repeat(256 * 1_024)), json!(["a\0b"])],
         "depends_on" => {
             let items = [json!(0), json!(-1), json!("1"), json!(1.5), json!(999)];
