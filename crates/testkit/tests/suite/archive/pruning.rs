@@ -125,6 +125,28 @@ both_engines! {
         assert!(kept.archiver.verify().unwrap().ok);
     }
 
+    // D1: what a page shows of a run is the same, whether or not its beginning was pruned
+    fn the_page_of_a_run_is_the_same(engine) {
+        let kept = lived(engine);
+        let gates = json!({ "plan->work": [], "work->done": [] });
+        let run = json!({ "project": "web", "goal": "g", "phases": ["plan", "work", "done"], "gates": gates });
+        let run = kept.kit.call(Actor::OPERATOR, "create_run", &run).unwrap()["run"]["id"].clone();
+        let steer = |operation: &str| {
+            kept.kit.call(Actor::OPERATOR, operation, &json!({ "run": run })).unwrap();
+            kept.drain();
+        };
+        for _ in 0..2 {
+            steer("pause_run");
+            steer("resume_run");
+            past_all_readers(&kept.kit);
+            prune(&kept.kit, &json!({ "before": end(&kept) })).unwrap();
+        }
+        steer("advance_run");
+        // Its page was written with what is kept; it is compared with one from the whole log.
+        let verified = kept.archiver.verify().unwrap();
+        assert!(verified.ok, "{verified:#?}");
+    }
+
     // D11 3.2: moved, brought back and made anew it is the whole log again, of the same state
     fn a_pruned_log_is_moved_brought_back_and_archived_anew(engine) {
         let mut kept = lived(engine);
