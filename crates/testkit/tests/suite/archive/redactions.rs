@@ -138,7 +138,7 @@ both_engines! {
         assert!(!objects.windows(SECRET.len()).any(|window| window == SECRET.as_bytes()));
     }
 
-    // Bytes that an event still names stay, also if that event is in the archive alone
+    // I8: bytes that an event still names stay, also if that event is in the archive alone
     fn a_redaction_takes_no_bytes_that_another_event_names(engine) {
         let kept = Kept::new(engine);
         let kit = &kept.kit;
@@ -177,7 +177,7 @@ both_engines! {
         assert_eq!(lengths(&restored_kit(&kept, engine)), lengths(kit));
     }
 
-    // What came back from an archive is redacted like everything else
+    // I8: what came back from an archive is redacted like everything else
     fn what_was_restored_can_be_redacted(engine) {
         let kept = Kept::new(engine);
         kept.kit.project("/srv/web");
@@ -192,7 +192,7 @@ both_engines! {
         assert_eq!(lengths(&fresh), Vec::<usize>::new());
     }
 
-    // A restore that was broken off, and goes on with what was redacted meanwhile
+    // I8: a restore that was broken off, and goes on with what was redacted meanwhile
     fn what_is_filled_in_twice_follows_the_redaction(engine) {
         let kept = Kept::new(engine);
         kept.kit.project("/srv/web");
@@ -227,7 +227,7 @@ both_engines! {
         assert_eq!(lengths(&restored_kit(&kept, engine)), [9_000, 9_001]);
     }
 
-    // A redaction excuses what was redacted, and nothing else
+    // I8: a redaction excuses what was redacted, and nothing else
     fn a_redaction_excuses_no_other_line(engine) {
         let kept = Kept::new(engine);
         kept.kit.project("/srv/web");
