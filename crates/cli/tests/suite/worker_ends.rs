@@ -396,7 +396,10 @@ fn a_keeper_goes_by_its_orders() {
     let signals = std::fs::read_to_string(shop.file("signals")).unwrap();
     let own = std::fs::read_to_string("/proc/self/status").unwrap();
     let hangup = 1 << (Signal::HUP.as_raw() - 1);
-    assert_eq!(of_three(&signals, "SigIgn"), of_three(&own, "SigIgn") & hangup);
+    assert_eq!(
+        of_three(&signals, "SigIgn"),
+        of_three(&own, "SigIgn") & hangup
+    );
     assert_eq!(of_three(&signals, "SigCgt"), 0);
 }
 
