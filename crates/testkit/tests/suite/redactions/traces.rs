@@ -68,7 +68,7 @@ fn the_tables_that_lose_rows_are_listed() {
     let page = include_str!("../../../../../docs/retention.md");
     let names = page.split("`VACUUM FULL` writes these tables anew:").nth(1);
     let names = names.unwrap().split('.').next().unwrap();
-    let named: BTreeSet<_> = names.split('`').skip(1).step_by(2).collect();
+    let promised: BTreeSet<_> = names.split('`').skip(1).step_by(2).collect();
     let kit = Kit::new(Engine::Postgres);
     secrets(&kit);
     let before = tables(&kit);
@@ -86,5 +86,5 @@ fn the_tables_that_lose_rows_are_listed() {
     assert!(changed.remove("log_head"));
     // What became of hooks and files is not in what everybody gives away here.
     changed.extend(["hook_delivery", "quarantine"]);
-    assert_eq!(named, changed);
+    assert_eq!(promised, changed);
 }
