@@ -22,6 +22,7 @@ use comity_kernel::transfer::{replay_events, replay_log};
 use comity_kernel::{Actor, AsOf, Caller, Error, Kernel, Options, Query, Reply};
 use tempfile::TempDir;
 
+use crate::crash::Target;
 use crate::leases::{self, History};
 use crate::{ManualClock, SeededEntropy};
 
@@ -216,6 +217,12 @@ impl Kit {
         let failed = |error: Error| error.to_string();
         replay_log(&self.options, &copy, |_, _| {}).map_err(failed)?;
         leases::judge(&Kernel::open(copy).map_err(failed)?)
+    }
+
+    /// Names the database for another process.
+    pub fn target(&self) -> Target {
+        let file = || Target::Sqlite(self.directory.path().join("comity.db"));
+        self.schema.clone().map_or_else(file, Target::Postgres)
     }
 
     /// Leaves the database unexamined: the test broke it on purpose.

@@ -21,11 +21,13 @@ use comity_kernel::redaction::RedactEvent;
 use comity_kernel::store::StoreError;
 use comity_kernel::tx::{Read, Snapshot, WriteTx};
 use comity_kernel::{Actor, Command, Error, Kernel, Query, Stop, Ticket};
+use comity_testkit::crash::{Launch, Order, Process};
 use comity_testkit::kit::request;
 use comity_testkit::{Engine, Kit, SeededEntropy, both_engines};
 use serde::Serialize;
-use serde_json::json;
+use serde_json::{Value, json};
 
+const DRIVER: &str = env!("CARGO_BIN_EXE_driver");
 const SOURCES: [&str; 3] = ["arxiv", "blog", "news"];
 
 /// What is looked for.
@@ -228,6 +230,10 @@ impl World {
     }
 
     fn submit(&mut self) -> SubmitDiscovery {
+        request(&self.wanted())
+    }
+
+    fn wanted(&mut self) -> Value {
         let (model, vector) = self.vector();
         self.submitted += 1;
         let project = ["web", "api"][self.below(2)];
@@ -239,7 +245,7 @@ impl World {
             wanted["embedding"] = json!(vector);
             wanted["model"] = json!(model);
         }
-        request(&wanted)
+        wanted
     }
 
     fn wish(&self) -> Wish {
@@ -385,6 +391,36 @@ both_engines! {
     fn memory_that_is_full_leaves_the_rest_to_the_table(engine) {
         let small = |options: &mut Options| (options.vectors_bytes_max, options.vector_page) = (300, 4);
         go_and_compare(World::with(engine, 3, small), engine);
+    }
+
+    // I9: what a process of its own writes, and redacts, is in no memory until it is looked for
+    fn what_another_process_writes_is_seen_at_once(engine) {
+        let mut world = World::new(engine, 5);
+        let mut other = Process::start(&Launch::new(DRIVER, world.kit.target()));
+        other.ready().unwrap();
+        let own = world.kit.share();
+        let mut seqs = Vec::new();
+        for nth in 0..60 {
+            if nth % 3 == 0 {
+                let submit = world.submit();
+                own.execute(Actor::OPERATOR.into(), submit).wait().unwrap();
+            }
+            let mut ask = |op, request| {
+                let id = format!("{op}-{nth}");
+                let order = Order { caller: 0, id, op, request, events: 1, refused_with: None };
+                other.ask(&order).unwrap()["ok"]["seq"].as_i64().unwrap()
+            };
+            seqs.push(ask("submit_discovery", world.wanted()));
+            world.compare(&[&own]);
+            if nth % 4 == 3 {
+                let seq = seqs[world.below(seqs.len())];
+                ask("redact", json!({ "seq": seq, "reason": "a secret" }));
+                world.compare(&[&own]);
+            }
+        }
+        other.close();
+        assert!(other.ended().success());
+        drop(own);
     }
 
     // I9: a snapshot that is older than what memory knows
