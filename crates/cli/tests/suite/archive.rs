@@ -108,6 +108,53 @@ fn it_is_compared_made_anew_and_tried_again_without_a_server() {
     assert_eq!(retried, "written: 0 files; nothing is left in quarantine\n");
 }
 
+/// Prunes a log, whoever answers.
+fn prune_and_look(place: &Place) {
+    place.ask("archive sync --operator").unwrap();
+    let told = said(place, "events prune --before 3 --dry-run --operator");
+    assert_eq!(told, "2 events would go, up to 2\n");
+    let told = said(place, "events prune --before 3 --operator");
+    assert_eq!(told, "2 events went; up to 2 the archive alone has them\n");
+    let (code, error) = place.ask("events list --since 0 --operator").unwrap_err();
+    assert_eq!(
+        (code, &error["error"], &error["oldest_seq"]),
+        (1, &json!("pruned"), &json!(3))
+    );
+    // A consumer that has acknowledged nothing keeps the rest.
+    let durable = "events consumer add slow --since 2 --operator";
+    place.ask(durable).unwrap();
+    let (code, error) = place.ask("events prune --before 4 --operator").unwrap_err();
+    assert_eq!(
+        (code, &error["error"]),
+        (1, &json!("still_needed")),
+        "{error}"
+    );
+    assert_eq!(error["by"][0]["may_go_to"], 2, "{error}");
+    let told = said(place, "events prune --before 4 --dry-run --operator");
+    let named = "in the way: the durable consumer `slow` (up to event 2 may go)";
+    assert!(told.contains(named), "{told}");
+    assert_eq!(place.ask("doctor --operator").unwrap()["ok"], true);
+    assert_eq!(place.ask("archive verify --operator").unwrap()["ok"], true);
+}
+
+#[test]
+fn a_log_is_pruned_where_the_archive_has_it_with_and_without_a_server() {
+    let place = with_events();
+    let (_, error) = place.ask("events prune --before 3 --operator").unwrap_err();
+    assert_eq!(error["error"], "unusable");
+    let why = error["message"].as_str().unwrap();
+    assert!(why.starts_with("there is no archive at"), "{why}");
+    for wrong in ["events prune", "events prune --before 2 --older-than 1d"] {
+        let words: Vec<_> = wrong.split_whitespace().chain(["--operator"]).collect();
+        assert_eq!(place.run(&words).status.code(), Some(3), "{wrong}");
+    }
+    prune_and_look(&place);
+    let place = with_events();
+    let server = place.serve();
+    prune_and_look(&place);
+    drop(server);
+}
+
 #[test]
 fn a_server_archives_by_itself_and_sync_waits_for_it() {
     let place = Place::new();
