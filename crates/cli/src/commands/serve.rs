@@ -17,7 +17,7 @@ use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::config::Config;
-use crate::door::{Embedded, WhenLost, runtime};
+use crate::door::{WhenLost, open_alone, runtime};
 use crate::failure::Failure;
 use crate::output::{self, Form, LogFormat};
 use crate::session::Context;
@@ -58,9 +58,8 @@ impl Serve {
         } else {
             WhenLost::Refuse
         };
-        let owned = Embedded::alone(&data, &context.config, when_lost)?;
-        let token = ensure_operator_token(&owned.kernel, &data)?;
-        let (kernel, _hold) = owned.into_parts();
+        let (_hold, kernel) = open_alone(&data, &context.config, when_lost)?;
+        let token = ensure_operator_token(&kernel, &data)?;
         kernel.check_in_background();
         let gave_up = kernel.gave_up();
         let server = Server::new(Arc::clone(&kernel), settings(&context.config, &data));

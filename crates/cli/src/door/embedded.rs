@@ -1,6 +1,8 @@
 //! The kernel in this process, with the right to its data directory.
 
+use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use comity_archive::store::{ArchiveError, End, Past};
 use comity_domain::Seq;
@@ -8,8 +10,8 @@ use comity_kernel::actor::{Actor, Caller};
 use comity_kernel::ambient::Ambient;
 use comity_kernel::datadir::{DataDir, Hold};
 use comity_kernel::epoch::begin_epoch;
-use comity_kernel::operation::Operation;
-use comity_kernel::options::Sharing;
+use comity_kernel::operation::{Effect, Operation, Pace};
+use comity_kernel::options::{Options, Sharing};
 use comity_kernel::{Error, Kernel};
 use comity_server::archiving::Off;
 use serde_json::{Value, json};
@@ -20,11 +22,16 @@ use crate::config::Config;
 use crate::failure::Failure;
 use crate::who::Who;
 
-/// A kernel with the right to its data directory.
-pub(crate) struct Embedded {
-    pub(crate) kernel: Arc<Kernel>,
-    /// Whoever answers for the archive, unless it is switched off or a server's.
+/// A kernel beside others of its kind, with the right to its data directory.
+pub(super) struct Embedded {
+    kernel: Arc<Kernel>,
+    /// Whoever answers for the archive, unless it is switched off.
     archive: Option<Arc<Resting>>,
+    /// Where the archive is, even if it is switched off now.
+    repository: PathBuf,
+    /// Whether the database is known to have all that the archive has.
+    compared: AtomicBool,
+    #[expect(dead_code, reason = "it is let go after the kernel")]
     hold: Hold,
 }
 
@@ -40,10 +47,7 @@ pub(crate) enum WhenLost {
 impl Embedded {
     /// Opens the kernel for one command, beside others of its kind.
     pub(super) fn shared(data: &DataDir, config: &Config, hold: Hold) -> Result<Self, Error> {
-        let mut options = config.options(data.database())?;
-        options.backups = Some(data.backups()?);
-        options.exports = Some(data.exports());
-        options.history = Some(Arc::new(Past::of(data.archive())));
+        let mut options = options(data, config)?;
         options.sharing = Sharing::Shared;
         options.readers = 1;
         let kernel = Arc::new(Kernel::open(options)?);
@@ -60,42 +64,21 @@ impl Embedded {
         Ok(Self {
             kernel,
             archive,
+            repository: data.archive(),
+            compared: AtomicBool::new(false),
             hold,
         })
     }
 
-    /// Opens the kernel for a server, alone on its data directory.
-    pub(crate) fn alone(
-        data: &DataDir,
-        config: &Config,
-        when_lost: WhenLost,
-    ) -> Result<Self, Error> {
-        let hold = data.hold_for_server()?;
-        let mut options = config.options(data.database())?;
-        options.backups = Some(data.backups()?);
-        options.exports = Some(data.exports());
-        options.history = Some(Arc::new(Past::of(data.archive())));
-        let mut kernel = Kernel::open(options.clone())?;
-        match (End::of(&data.archive(), &kernel)?, when_lost) {
-            (End::Lost(behind) | End::Replaced(behind), WhenLost::NewEpoch) => {
-                kernel.stop();
-                let lost = behind.read(&data.archive()).map_err(unread)?;
-                let first = begin_epoch(&options, &lost)?;
-                tracing::warn!(first = %first, "a new epoch has begun");
-                kernel = Kernel::open(options)?;
-            }
-            (end, _) => end.must_not_be_lost()?,
+    /// Refuses to write a database that has lost its end (A14); it may be looked at and copied.
+    pub(super) fn must_not_be_lost(&self, operation: &Operation) -> Result<(), Error> {
+        let looks = operation.effect == Effect::Reads || operation.pace == Pace::Long;
+        if looks || self.compared.load(Ordering::Relaxed) {
+            return Ok(());
         }
-        Ok(Self {
-            kernel: Arc::new(kernel),
-            archive: None,
-            hold,
-        })
-    }
-
-    /// Gives up the kernel and the right to its directory, which must outlive it.
-    pub(crate) fn into_parts(self) -> (Arc<Kernel>, Hold) {
-        (self.kernel, self.hold)
+        End::of(&self.repository, &self.kernel)?.must_not_be_lost()?;
+        self.compared.store(true, Ordering::Relaxed);
+        Ok(())
     }
 
     /// Answers as a server would, a new token included.
@@ -147,6 +130,36 @@ impl Embedded {
         let check = json!({ "name": "write", "status": status, "detail": detail });
         json!({ "status": status, "checks": [check] })
     }
+}
+
+/// Opens the kernel for a server, alone on its data directory; the right to it must outlive the kernel.
+pub(crate) fn open_alone(
+    data: &DataDir,
+    config: &Config,
+    when_lost: WhenLost,
+) -> Result<(Hold, Arc<Kernel>), Error> {
+    let hold = data.hold_for_server()?;
+    let options = options(data, config)?;
+    let mut kernel = Kernel::open(options.clone())?;
+    match (End::of(&data.archive(), &kernel)?, when_lost) {
+        (End::Lost(behind) | End::Replaced(behind), WhenLost::NewEpoch) => {
+            kernel.stop();
+            let lost = behind.read(&data.archive()).map_err(unread)?;
+            let first = begin_epoch(&options, &lost)?;
+            tracing::warn!(first = %first, "a new epoch has begun");
+            kernel = Kernel::open(options)?;
+        }
+        (end, _) => end.must_not_be_lost()?,
+    }
+    Ok((hold, Arc::new(kernel)))
+}
+
+fn options(data: &DataDir, config: &Config) -> Result<Options, Error> {
+    let mut options = config.options(data.database())?;
+    options.backups = Some(data.backups()?);
+    options.exports = Some(data.exports());
+    options.history = Some(Arc::new(Past::of(data.archive())));
+    Ok(options)
 }
 
 /// Says why what was lost cannot be read: without that, no number is known to be new.

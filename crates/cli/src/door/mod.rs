@@ -16,6 +16,6 @@ mod resting;
 mod served;
 mod tags;
 
-pub(crate) use embedded::{Embedded, WhenLost};
+pub(crate) use embedded::{WhenLost, open_alone};
 pub(crate) use open::{Door, runtime};
 pub(crate) use tags::Tags;

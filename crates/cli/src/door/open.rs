@@ -83,6 +83,9 @@ impl Door {
             Pace::Long => None,
         };
         let patience = self.timeout.or(usual);
+        if let Way::Embedded(embedded) = &self.way {
+            embedded.must_not_be_lost(operation)?;
+        }
         let memo = Memo::of(operation.name, &request);
         let answer = self.within(patience, async {
             match &self.way {

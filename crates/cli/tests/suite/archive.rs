@@ -293,6 +293,12 @@ fn a_server_refuses_a_database_that_is_behind_its_archive() {
     let (exit, error) = place.ask("archive sync --operator").unwrap_err();
     assert_eq!(exit, 7, "{error}");
     let lost = error["archive"].as_i64().unwrap();
+    // A command without a server writes nothing either; it may look.
+    let (exit, error) = place.ask("join --name Pink --operator").unwrap_err();
+    assert_eq!((exit, &error["error"]), (7, &json!("behind_archive")));
+    let agents = place.ask("agent list --operator").unwrap();
+    assert!(!agents.to_string().contains("Pink"), "{agents}");
+    place.ask("backup --operator").unwrap();
     // With the loss accepted, everything goes on above it; the archive that has it is kept.
     let server = place.serve_with(&["--new-epoch"]);
     let made = place.call("ensure_project", &json!({ "key": "/srv/new" }));
