@@ -141,8 +141,10 @@ pub const WAL_BYTES_MAX: u64 = 64 * 1_024 * 1_024;
 /// A SQLite database up to this size is written anew after a redaction, so that the unused parts of its
 /// pages keep nothing: about a second.
 pub const SHRED_BYTES_MAX: u64 = 256 << 20;
-/// Links of the hash chain checked at every start.
+/// Links of the hash chain checked at every start, and before a command without a server first writes.
 pub const CHAIN_LINKS_AT_START: i64 = 1_000;
+/// Links of the hash chain checked before a command without a server asks.
+pub const CHAIN_LINKS_TO_ASK: i64 = 100;
 /// How long after its last piece an archive counts as written by somebody: pruning waits for it.
 pub const ARCHIVE_ALIVE_US: i64 = 7 * 24 * 60 * 60 * 1_000_000;
 /// Events that are removed from the log in one transaction once it was pruned.

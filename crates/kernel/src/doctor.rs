@@ -3,9 +3,9 @@
 pub(crate) mod surroundings;
 
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
-use comity_domain::limits::CHAIN_LINKS_AT_START;
 use comity_domain::{LeaseTime, Seq, token};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -26,7 +26,7 @@ use crate::reservation::audit;
 use crate::store::migrate::{MIGRATIONS, migrate_sqlite};
 use crate::store::search::{Cut, Kind, Words};
 use crate::store::sqlite::{SqliteFile, SqliteWriter};
-use crate::store::{Head, ReadEngine, Row, WriteEngine};
+use crate::store::{Head, ReadEngine, Row, StoreError, WriteEngine};
 use crate::tx::{Read, Snapshot, Tip};
 
 /// Verifies the whole database and repairs nothing.
@@ -200,7 +200,7 @@ fn follow_and_fold(
         ends.map_err(|what| Error::Damaged { what })?;
         Ok(format!("{} events", chain.events()))
     });
-    scratch.begin()?;
+    WriteEngine::begin(&mut scratch)?;
     let memory = Memory::default();
     let mut folded = Snapshot::unserved(&mut scratch, &memory, tip_of(head));
     Ok(Followed {
@@ -388,22 +388,25 @@ fn revisions(read: &mut impl Read) -> Result<String, Error> {
     Ok("each is the number of its events".to_owned())
 }
 
+/// Links that are read at once at start: memory for more would have to be asked for first.
+const LINKS_AT_ONCE: i64 = 100;
+
 /// Checks at start what can be checked quickly: the head, and the last links of the chain (A12).
-pub(crate) fn examine_tail(engine: &mut dyn ReadEngine) -> Result<Head, Error> {
+pub(crate) fn examine_tail(engine: &mut dyn ReadEngine, links: i64) -> Result<Head, StoreError> {
     let head = engine.begin()?;
     let memory = Memory::default();
     let mut snapshot = Snapshot::unserved(&mut *engine, &memory, tip_of(&head));
-    let checked = tail(&mut snapshot, &head);
+    let checked = tail(&mut snapshot, &head, links);
     engine.end();
     checked.map(|()| head)
 }
 
-fn tail(snapshot: &mut Snapshot<'_>, head: &Head) -> Result<(), Error> {
-    let damaged = |what| Error::Damaged { what };
-    let from = Seq::new(head.seq.get() - CHAIN_LINKS_AT_START - 1);
+fn tail(snapshot: &mut Snapshot<'_>, head: &Head, links: i64) -> Result<(), StoreError> {
+    let damaged = |what| StoreError::Damaged(Arc::new(Broken(what)));
+    let from = Seq::new(head.seq.get() - links - 1);
     // The oldest link read is taken on trust, unless it is the first; all behind it are verified.
     let mut chain = (from.get() < 0).then(Chain::from_start);
-    let (mut after, mut left) = (from, CHAIN_LINKS_AT_START + 2);
+    let (mut after, mut left) = (from, links + 2);
     let pruned_to = checkpoint::pruned_to(snapshot)?;
     if pruned_to > Seq::ZERO && from < pruned_to {
         let known = checkpoint::at(snapshot, pruned_to)?;
@@ -412,7 +415,7 @@ fn tail(snapshot: &mut Snapshot<'_>, head: &Head) -> Result<(), Error> {
         after = pruned_to;
     }
     loop {
-        let links = table::bounded_page(snapshot, after, left)?;
+        let links = table::bounded_page(snapshot, after, left.min(LINKS_AT_ONCE))?;
         let Some(last) = links.last() else { break };
         after = last.seq;
         left -= i64::try_from(links.len()).unwrap_or(left);
@@ -431,6 +434,10 @@ fn tail(snapshot: &mut Snapshot<'_>, head: &Head) -> Result<(), Error> {
     };
     chain.ends_at(head.seq, &head.hash).map_err(damaged)
 }
+
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+struct Broken(String);
 
 /// Examines a finished copy of a SQLite database.
 pub(crate) fn examine_copy(

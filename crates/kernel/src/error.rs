@@ -507,7 +507,7 @@ impl From<StoreError> for Error {
             StoreError::Lost(_) => busy("the database cannot be reached"),
             StoreError::Timeout(_) => busy("the database took too long"),
             StoreError::Damaged(_) => Self::Damaged {
-                what: "the database is damaged".to_owned(),
+                what: with_causes(&error),
             },
             StoreError::Io(_) => Self::Unusable {
                 what: "the disk failed".to_owned(),

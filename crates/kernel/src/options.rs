@@ -5,9 +5,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use comity_domain::limits::{
-    BATCH_MAX, BATCH_MAX_POSTGRES, BATCH_US_MAX, BATCH_US_MAX_POSTGRES, DISK_RESERVE_BYTES,
-    GRACE_US_DEFAULT, QUEUE_MAX, QUEUE_PER_CALLER_MAX, READ_QUEUE_MAX, READER_THREADS,
-    TTL_US_DEFAULT, VECTOR_PAGE, VECTORS_BYTES_MAX,
+    BATCH_MAX, BATCH_MAX_POSTGRES, BATCH_US_MAX, BATCH_US_MAX_POSTGRES, CHAIN_LINKS_AT_START,
+    CHAIN_LINKS_TO_ASK, DISK_RESERVE_BYTES, GRACE_US_DEFAULT, QUEUE_MAX, QUEUE_PER_CALLER_MAX,
+    READ_QUEUE_MAX, READER_THREADS, TTL_US_DEFAULT, VECTOR_PAGE, VECTORS_BYTES_MAX,
 };
 
 use crate::ambient::Ambient;
@@ -18,8 +18,11 @@ use crate::embedder::{Embedder, Hashed};
 use crate::error::{Error, with_causes};
 use crate::kernel::READ_MAX;
 use crate::log::table::move_head;
-use crate::store::migrate::{MIGRATIONS, Migration, free_name, fresh_epoch, migrate_sqlite};
+use crate::store::migrate::{
+    MIGRATIONS, Migration, free_name, fresh_epoch, is_current, migrate_sqlite,
+};
 use crate::store::postgres::{self, Fresh, MigrateError, PostgresReader, PostgresWriter};
+use crate::store::sqlite::{LateWriter, SqliteReader};
 use crate::store::{
     CommitError, Head, PostgresTarget, ReadEngine, RoundTrips, SqliteFile, StoreError, WriteEngine,
 };
@@ -170,7 +173,11 @@ impl Opened {
         let first = readers.first_mut().ok_or_else(|| Error::Unusable {
             what: "there must be a reader thread".to_owned(),
         })?;
-        let head = examine_tail(&mut **first)?;
+        let links = match (&options.database, options.sharing) {
+            (Database::Sqlite(_), Sharing::Shared) => CHAIN_LINKS_TO_ASK,
+            _ => CHAIN_LINKS_AT_START,
+        };
+        let head = examine_tail(&mut **first, links)?;
         match anchor(&mut *writer, &head, &options.ambient) {
             Ok(()) => {}
             // The first commit does the same; until then leases last.
@@ -200,13 +207,32 @@ impl Opened {
 
     fn sqlite(file: &SqliteFile, options: &Options) -> Result<Connections, Error> {
         make_private_database(&file.path)?;
-        let writer = file.open_writer()?;
-        let backups = options.backups.as_deref();
-        migrate_sqlite(&writer, options.migrations, &options.ambient, backups)?;
-        let readers = (0..options.readers)
-            .map(|_| Ok(Box::new(file.open_reader(READ_MAX)?) as Box<dyn ReadEngine>))
+        let migrated = || {
+            let writer = file.open_writer()?;
+            let backups = options.backups.as_deref();
+            migrate_sqlite(&writer, options.migrations, &options.ambient, backups)?;
+            Ok::<_, Error>(writer)
+        };
+        let open_reader = || file.open_reader(READ_MAX);
+        let (writer, first): (Box<dyn WriteEngine>, _) = match options.sharing {
+            Sharing::Alone => (Box::new(migrated()?), open_reader()?),
+            Sharing::Shared => {
+                let first = if let Some(ready) = open_ready(file, options.migrations) {
+                    ready
+                } else {
+                    drop(migrated()?);
+                    open_reader()?
+                };
+                (Box::new(LateWriter::new(file.clone(), examine_all)), first)
+            }
+        };
+        let more = (1..options.readers).map(|_| open_reader());
+        let readers = std::iter::once(Ok(first))
+            .chain(more)
+            .take(options.readers)
+            .map(|reader| Ok(Box::new(reader?) as Box<dyn ReadEngine>))
             .collect::<Result<_, Error>>()?;
-        Ok((Box::new(writer), readers, None))
+        Ok((writer, readers, None))
     }
 
     fn postgres(target: &PostgresTarget, options: &Options) -> Result<Connections, Error> {
@@ -228,6 +254,18 @@ impl Opened {
         let round_trips = writer.round_trips();
         Ok((Box::new(writer), readers, Some(round_trips)))
     }
+}
+
+/// Checks before anything is written what is checked at a start (A12).
+fn examine_all(engine: &mut dyn ReadEngine) -> Result<Head, StoreError> {
+    examine_tail(engine, CHAIN_LINKS_AT_START)
+}
+
+/// Opens a database for reading that needs nothing done before; whatever is amiss with it, the write
+/// connection will say.
+fn open_ready(file: &SqliteFile, migrations: &[Migration]) -> Option<SqliteReader> {
+    let reader = file.open_reader(READ_MAX).ok()?;
+    (reader.is_wal() && is_current(reader.connection(), migrations)).then_some(reader)
 }
 
 /// Lets the lease clock go on under another boot: from its mark it stands until something is
@@ -317,7 +355,7 @@ impl Database {
                 make_private_database(&target)?;
                 let proven = file.copy_to(&target).map_err(Error::from).and_then(|copy| {
                     copy.quick_check()?;
-                    examine_tail(&mut copy.open_reader(READ_MAX)?)
+                    Ok(examine_all(&mut copy.open_reader(READ_MAX)?)?)
                 });
                 if proven.is_err() {
                     // Half a copy under a backup's name would be worse than none.

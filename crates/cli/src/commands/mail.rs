@@ -22,6 +22,7 @@ use crate::show::Shown;
 
 /// Mail.
 #[derive(Subcommand)]
+#[command(defer = true)]
 pub(crate) enum MailCommand {
     /// Send a message to agents, to the operator, or to everybody.
     Send(send::Send),

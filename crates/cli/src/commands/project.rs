@@ -39,6 +39,7 @@ const ONE: &[Column] = &[
 
 /// Projects.
 #[derive(Subcommand)]
+#[command(defer = true)]
 pub(crate) enum ProjectCommand {
     /// Create the project of a directory unless it exists.
     Ensure(Ensure),

@@ -21,6 +21,7 @@ use crate::show::{Shown, View, runs};
 
 /// Runs.
 #[derive(Subcommand)]
+#[command(defer = true)]
 pub(crate) enum RunCommand {
     /// Begin a run in its first phase.
     Create(create::Create),

@@ -21,6 +21,7 @@ use crate::show::{Column, Shown, View, field, harmless_json, listing};
 
 /// State.
 #[derive(Subcommand)]
+#[command(defer = true)]
 pub(crate) enum StateCommand {
     /// Save a JSON value under a key.
     Set(Set),

@@ -210,6 +210,16 @@ pub fn fitting(
     rows: i64,
     bytes_max: i64,
 ) -> Result<i64, StoreError> {
+    let (all, bytes) = read.one(
+        "select count(*), coalesce(cast(sum(size) as bigint), 0) from (
+            select octet_length(payload) as size
+            from event where seq > ?1 order by seq limit cast(?2 as bigint)) next",
+        params![since, rows],
+        |row| Ok((row.take::<i64>()?, row.take::<i64>()?)),
+    )?;
+    if bytes <= bytes_max {
+        return Ok(all);
+    }
     let sizes = read.rows(
         "select coalesce(cast(octet_length(payload) as bigint), 0)
          from event where seq > ?1 order by seq limit cast(?2 as bigint)",

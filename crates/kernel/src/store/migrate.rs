@@ -84,6 +84,11 @@ pub(crate) fn latest(migrations: &[Migration]) -> i64 {
     migrations.last().map_or(0, |migration| migration.number)
 }
 
+/// Tells whether a SQLite database is of the schema that the steps lead to.
+pub(crate) fn is_current(conn: &Connection, migrations: &[Migration]) -> bool {
+    schema_of(conn).is_ok_and(|found| found == latest(migrations))
+}
+
 /// Creates or upgrades a SQLite database; `backups` is where the copy goes before an upgrade.
 pub(crate) fn migrate_sqlite(
     writer: &SqliteWriter,

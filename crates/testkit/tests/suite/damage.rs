@@ -2,7 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use comity_kernel::options::Database;
+use comity_domain::limits::CHAIN_LINKS_TO_ASK;
+use comity_kernel::options::{Database, Sharing};
+use comity_kernel::project::ListProjects;
 use comity_kernel::{Error, Kernel, Options};
 use comity_testkit::kit::register;
 use comity_testkit::{Engine, Kit, SeededEntropy, both_engines};
@@ -77,6 +79,41 @@ both_engines! {
         let refused = kit.reopen(|_| {}).unwrap_err();
         assert!(matches!(refused, Error::Damaged { .. }), "{refused:?}");
     }
+}
+
+// A12: a command without a server follows some links to ask, and all that a start follows before it
+// writes
+#[test]
+fn a_broken_link_is_noticed_before_anything_is_written() {
+    let mut kit = Kit::new(Engine::Sqlite);
+    kit.project("/srv/web");
+    for nth in 0..=CHAIN_LINKS_TO_ASK {
+        kit.run(register("web", &format!("Blue{nth}"))).unwrap();
+    }
+    kit.expect_damage();
+    kit.stop();
+    let change = "update event set actor = 'agent:9' where seq = 2";
+    kit.shell(&without_triggers(Engine::Sqlite, "event", change))
+        .unwrap();
+    kit.reopen(|options| options.sharing = Sharing::Shared)
+        .unwrap();
+    assert_eq!(
+        kit.ask(ListProjects::default()).unwrap().answer.items.len(),
+        1
+    );
+    let refused = kit.run(register("web", "Red")).unwrap_err();
+    assert!(matches!(refused, Error::Damaged { .. }), "{refused:?}");
+    assert!(
+        refused.to_string().contains("breaks at event 2"),
+        "{refused}"
+    );
+    assert_eq!(refused.code().exit, 8);
+    let written = kit.shell("select count(*) from agent where name = 'Red'");
+    assert_eq!(written.unwrap().trim(), "0");
+    let last = "update event set actor = 'agent:9' where seq = (select max(seq) - 1 from event)";
+    kit.shell(last).unwrap();
+    let refused = kit.reopen(|_| {}).unwrap_err();
+    assert_eq!(refused.code().exit, 8, "{refused:?}");
 }
 
 // What follows looks at the bytes of a file, which only SQLite has.

@@ -29,6 +29,7 @@ const CONSUMER: &[Column] = &[
 
 /// Consumers.
 #[derive(Subcommand)]
+#[command(defer = true)]
 pub(crate) enum ConsumerCommand {
     /// Register a consumer, or take over the one of this name.
     Add(Add),

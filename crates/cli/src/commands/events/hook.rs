@@ -46,6 +46,7 @@ const LETTER: &[Column] = &[
 
 /// Hooks.
 #[derive(Subcommand)]
+#[command(defer = true)]
 pub(crate) enum HookCommands {
     /// Have events told to a service or a program.
     #[command(

@@ -1,9 +1,10 @@
 //! SQLite: the only folder that opens `comity.db`.
 //!
-//! `file` opens, copies and checks; `write` is the one write connection, `read` the others;
-//! `statement` binds values, reads rows and classifies errors, `search` is FTS5.
+//! `file` opens, copies and checks; `write` is the one write connection, which `late` opens when it is
+//! needed, `read` the others; `statement` binds values, reads rows and classifies errors, `search` is FTS5.
 
 mod file;
+mod late;
 mod read;
 mod search;
 mod statement;
@@ -11,6 +12,7 @@ mod write;
 
 pub use file::SqliteFile;
 pub(crate) use file::{APPLICATION_ID, open_copy};
+pub(crate) use late::LateWriter;
 pub(crate) use read::SqliteReader;
 pub(crate) use statement::classify;
 pub(crate) use write::SqliteWriter;

@@ -32,6 +32,14 @@ impl SqliteReader {
         })
     }
 
+    /// Tells whether the database has a write-ahead log; what has none must be given one first (A9).
+    pub(crate) fn is_wal(&self) -> bool {
+        let mode = self
+            .conn
+            .query_row("pragma journal_mode", [], |row| row.get::<_, String>(0));
+        mode.is_ok_and(|mode| mode == "wal")
+    }
+
     pub(crate) fn connection(&self) -> &Connection {
         &self.conn
     }

@@ -9,7 +9,9 @@ use rusqlite::Connection;
 use super::statement::{bind, each, read_head};
 use super::{SqliteFile, classify};
 use crate::store::search::FullText;
-use crate::store::{CommitError, Head, Param, Rows, Session, StoreError, Visit, WriteEngine};
+use crate::store::{
+    CommitError, Head, Param, ReadEngine, Rows, Session, StoreError, Visit, WriteEngine,
+};
 
 /// The write connection.
 pub(crate) struct SqliteWriter {
@@ -145,6 +147,18 @@ impl Session for SqliteWriter {
             }
             Rows::Exactly(_) | Rows::Any => Ok(()),
         }
+    }
+}
+
+/// Looks before it writes.
+impl ReadEngine for SqliteWriter {
+    fn begin(&mut self) -> Result<Head, StoreError> {
+        self.run("begin")?;
+        read_head(&self.conn).inspect_err(|_| self.rollback())
+    }
+
+    fn end(&mut self) {
+        self.rollback();
     }
 }
 
