@@ -5,6 +5,7 @@ use std::hash::Hash;
 use std::sync::Arc;
 
 use super::canonical::Pattern;
+use super::ending::Ending;
 use super::path::Part;
 use super::segment::Segment;
 
@@ -15,8 +16,9 @@ use super::segment::Segment;
 /// everything, and a change to it copies only the way to what changes.
 #[derive(Clone, Debug)]
 pub struct Index<K> {
-    /// All patterns in a row, for questions that begin with no name: memory is then read in order.
-    row: Arc<Vec<(K, Pattern)>>,
+    /// All patterns in a row, for questions that begin with no name: memory is then read in order,
+    /// and a pattern only if it may end as the question does.
+    row: Arc<Vec<(K, Ending, Pattern)>>,
     /// Where each stands in the row.
     places: Arc<HashMap<K, usize>>,
     root: Arc<Node<K>>,
@@ -69,7 +71,8 @@ impl<K: Copy + Ord + Hash> Index<K> {
         }
         node.here.push((key, pattern.clone()));
         Arc::make_mut(&mut self.places).insert(key, self.row.len());
-        Arc::make_mut(&mut self.row).push((key, pattern));
+        let ending = Ending::of(pattern.cover());
+        Arc::make_mut(&mut self.row).push((key, ending, pattern));
     }
 
     /// Takes out the pattern under a key; returns whether there was one.
@@ -82,9 +85,9 @@ impl<K: Copy + Ord + Hash> Index<K> {
             Arc::make_mut(&mut self.places),
         );
         // The last takes the place of the one that goes.
-        let (_, pattern) = row.swap_remove(place);
+        let (.., pattern) = row.swap_remove(place);
         places.remove(&key);
-        if let Some((moved, _)) = row.get(place) {
+        if let Some((moved, ..)) = row.get(place) {
             places.insert(*moved, place);
         }
         Arc::make_mut(&mut self.root).remove(key, pattern.cover().parts());
@@ -103,9 +106,11 @@ impl<K: Copy + Ord + Hash> Index<K> {
             let parts = query.cover().parts();
             self.root.find(query, parts, &among, &mut found);
         } else {
-            let hits = self.row.iter();
-            let hits = hits.filter(|(key, pattern)| among(*key) && pattern.overlaps(query));
-            found.extend(hits.map(|(key, _)| *key));
+            let wanted = Ending::of(query.cover());
+            let hits = self.row.iter().filter(|(key, ending, pattern)| {
+                ending.may_meet(wanted) && among(*key) && pattern.overlaps(query)
+            });
+            found.extend(hits.map(|(key, ..)| *key));
         }
         found.sort_unstable();
         found

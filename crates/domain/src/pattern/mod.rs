@@ -15,6 +15,7 @@ mod alphabet;
 mod branches;
 mod canonical;
 mod class;
+mod ending;
 mod fold;
 mod index;
 mod meet;

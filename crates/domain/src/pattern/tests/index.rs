@@ -10,7 +10,7 @@ use proptest::sample::select;
 use super::pattern;
 use crate::pattern::Index;
 
-const POOL: [&str; 28] = [
+const POOL: [&str; 41] = [
     "**",
     "*",
     "a",
@@ -39,6 +39,19 @@ const POOL: [&str; 28] = [
     "{a,b}",
     "{}",
     "a/b*",
+    "**/*.rs",
+    "**/*.r?",
+    "**/*.tx?",
+    "a/*.[rt]s",
+    "**/{a.rs,b.tx}",
+    "*/a?rs",
+    "**/\u{161}s",
+    "**/as",
+    "**/?s",
+    "a.rs",
+    "a/a.rs",
+    "**/a.*s",
+    "**/b*s",
 ];
 
 proptest! {
