@@ -68,6 +68,8 @@ pub const PAGE_MAX: u32 = 500;
 pub const EVENTS_PER_COMMAND_MAX: u32 = 10_000;
 /// First answers that a redaction looks through at a time.
 pub const ANSWERS_PAGE: i64 = 200;
+/// Words of a first answer that are kept beside it, for redactions to find it by.
+pub const ANSWER_WORDS_MAX: usize = 16;
 
 /// Commands in one batch of the writer.
 pub const BATCH_MAX: usize = 64;

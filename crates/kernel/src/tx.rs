@@ -6,7 +6,7 @@
 
 use std::time::Duration;
 
-use comity_domain::limits::{ANSWERS_PAGE, EVENTS_PER_COMMAND_MAX, SEARCH_US_MAX};
+use comity_domain::limits::{EVENTS_PER_COMMAND_MAX, SEARCH_US_MAX};
 use comity_domain::search::Query;
 use comity_domain::token::to_hex;
 use comity_domain::{LeaseTime, Seq, Sha256Hex, Timestamp};
@@ -21,7 +21,7 @@ use crate::log::{self, Envelope, Event, Place, Tables, link};
 use crate::memory::Memory;
 use crate::params;
 use crate::presence::Presence;
-use crate::redaction::{Taken, bytes, words};
+use crate::redaction::{Taken, answers, bytes, words};
 use crate::store::search::{self, Cut, DiscoveryFilter, Indexing, Kind, SearchFilter, Words};
 use crate::store::{Param, Row, Rows, Session, StoreError, Visit};
 
@@ -126,7 +126,7 @@ pub(crate) struct Batch<'a> {
 }
 
 impl Batch<'_> {
-    fn each(
+    pub(crate) fn each(
         &mut self,
         sql: &'static str,
         params: &[Param<'_>],
@@ -233,7 +233,7 @@ impl<'a, 'b> WriteTx<'a, 'b> {
     /// Takes what was redacted out of what is off the log: first answers since the event, the names
     /// of its files, and what hooks said of it.
     pub(crate) fn forget_copies(&mut self, seq: Seq, taken: &Taken) -> Result<(), StoreError> {
-        self.forget_answers(seq, taken)?;
+        answers::forget(self.batch, seq, taken)?;
         for sql in [
             "delete from quarantine where seq = ?1",
             "update hook_delivery set last_error = null where seq = ?1 and last_error is not null",
@@ -241,38 +241,6 @@ impl<'a, 'b> WriteTx<'a, 'b> {
             self.batch.write(sql, params![seq], Rows::Any)?;
         }
         Ok(())
-    }
-
-    /// Takes what was redacted out of first answers, so many at a time.
-    fn forget_answers(&mut self, seq: Seq, taken: &Taken) -> Result<(), StoreError> {
-        let mut last = [String::new(), String::new(), String::new()];
-        loop {
-            let [credential, operation, key] = &last;
-            let page = self.rows(
-                "select credential, operation, key, answer from idempotency
-                 where seq >= ?1 and (credential, operation, key) > (?2, ?3, ?4)
-                 order by credential, operation, key limit ?5",
-                params![seq, credential, operation, key, ANSWERS_PAGE],
-                |row| {
-                    let key: [String; 3] = [row.take()?, row.take()?, row.take()?];
-                    Ok((key, taken.out_of(&row.take::<String>()?)?))
-                },
-            )?;
-            for ([credential, operation, key], left) in &page {
-                let Some(left) = left else { continue };
-                self.batch.write(
-                    "update idempotency set answer = ?4
-                     where credential = ?1 and operation = ?2 and key = ?3",
-                    params![credential, operation, key, left],
-                    Rows::Exactly(1),
-                )?;
-            }
-            let is_last = page.len() < usize::try_from(ANSWERS_PAGE).unwrap_or(usize::MAX);
-            match page.into_iter().next_back() {
-                Some((key, _)) if !is_last => last = key,
-                _ => return Ok(()),
-            }
-        }
     }
 
     /// Lets the log begin behind an event that a checkpoint covers; the events go afterwards.

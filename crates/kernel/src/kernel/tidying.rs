@@ -4,6 +4,7 @@ use comity_domain::limits::IDEMPOTENCY_KEEP_US;
 
 use crate::params;
 use crate::presence::FlushPresence;
+use crate::redaction::answers::tidy_words;
 use crate::store::job::Upkeep;
 use crate::store::{Row, Rows, StoreError};
 use crate::tx::{Read as _, UpkeepTx};
@@ -26,7 +27,8 @@ impl Upkeep for Tidy {
             "delete from idempotency where lease_us <= ?1",
             params![oldest],
             Rows::Any,
-        )
+        )?;
+        tidy_words(tx)
     }
 }
 

@@ -206,7 +206,8 @@ pub const PROJECTED: [(&str, &str); 36] = [
 
 /// Tables that are not projections: the log itself, the index of words, the steps
 /// that dispatches and discoveries may take, and what upkeep writes.
-pub const OFF_LOG: [&str; 19] = [
+pub const OFF_LOG: [&str; 20] = [
+    "answer_word",
     "archive",
     "archive_commit",
     "blob",

@@ -3,6 +3,7 @@
 //! What is left of the payload, its remnant, still says what happened to what, so that the log folds
 //! to the same tables. The chained line holds the hash of the whole payload and stays as it is (I8).
 
+pub(crate) mod answers;
 mod apply;
 mod blank;
 pub(crate) mod bytes;

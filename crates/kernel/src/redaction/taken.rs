@@ -11,6 +11,14 @@ use crate::store::StoreError;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Taken(Vec<Member>);
 
+/// Members whose value is whatever somebody wrote, names and all: it goes as a whole or not at all.
+const FREE: [&str; 4] = ["data", "metadata", "result", "value"];
+
+/// Tells whether the names inside a member are somebody's own.
+pub(super) fn is_free(name: &str) -> bool {
+    FREE.contains(&name)
+}
+
 /// A member that was taken out, and what stands there instead.
 #[derive(Clone, Debug, PartialEq)]
 struct Member {
@@ -33,13 +41,15 @@ impl Taken {
         match (payload, remnant) {
             (same, left) if same == left => {}
             (Value::Object(fields), Value::Object(left))
-                if fields.keys().all(|name| left.contains_key(name)) =>
+                if !is_free(name) && fields.keys().all(|name| left.contains_key(name)) =>
             {
                 for (name, one) in fields {
                     self.compare(name, one, left.get(name).unwrap_or(&Value::Null));
                 }
             }
-            (Value::Array(items), Value::Array(left)) if items.len() == left.len() => {
+            (Value::Array(items), Value::Array(left))
+                if !is_free(name) && items.len() == left.len() =>
+            {
                 for (one, left) in items.iter().zip(left) {
                     self.compare(name, one, left);
                 }
@@ -50,6 +60,12 @@ impl Taken {
                 left: left.clone(),
             }),
         }
+    }
+
+    /// Returns the name and the value of each.
+    pub(super) fn members(&self) -> impl Iterator<Item = (&str, &Value)> {
+        let members = self.0.iter();
+        members.map(|member| (member.name.as_str(), &member.was))
     }
 
     /// Takes the same out of an answer; nothing if it is not in it. What comes out is an answer still.
@@ -76,6 +92,7 @@ impl Taken {
         }
         let mut any = false;
         match value {
+            _ if is_free(name) => {}
             Value::Object(fields) => {
                 for (name, value) in fields {
                     any |= self.replace(name, value);

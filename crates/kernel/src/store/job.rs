@@ -5,7 +5,7 @@ use comity_domain::limits::IDEMPOTENCY_KEEP_US;
 use sha2::{Digest, Sha256};
 use tokio::sync::oneshot;
 
-use super::{Row, Rows, StoreError};
+use super::{Row, StoreError};
 use crate::actor::{Actor, Caller, IdempotencyKey, Party};
 use crate::ambient::Ambient;
 use crate::command::{Command, Stop};
@@ -14,6 +14,7 @@ use crate::line::Mark;
 use crate::params;
 use crate::presence::Presence;
 use crate::query::Query;
+use crate::redaction::answers::FirstAnswer;
 use crate::ticket::{AsOf, Reply};
 use crate::token::table;
 use crate::tx::{Batch, Read, Snapshot, UpkeepTx, WriteTx};
@@ -113,24 +114,15 @@ impl<C: Command> CommandJob<C> {
             && C::is_kept(&answer)
         {
             let text = serde_json::to_string(&answer)?;
-            let lease = batch.now.lease;
-            batch.write(
-                "insert into idempotency (credential, operation, key, request_sha256, answer, seq, lease_us)
-                 values (?1, ?2, ?3, ?4, ?5, ?6, ?7)
-                 on conflict (credential, operation, key) do update
-                 set request_sha256 = excluded.request_sha256, answer = excluded.answer,
-                     seq = excluded.seq, lease_us = excluded.lease_us",
-                params![
-                    &self.caller.actor.credential().to_string(),
-                    C::NAME,
-                    &**key,
-                    &request_sha256,
-                    &text,
-                    seq,
-                    lease,
-                ],
-                Rows::Exactly(1),
-            )?;
+            let first = FirstAnswer {
+                credential: &self.caller.actor.credential().to_string(),
+                operation: C::NAME,
+                key,
+                request_sha256: &request_sha256,
+                answer: &text,
+                seq,
+            };
+            first.keep(batch)?;
         }
         Ok(Reply {
             answer,

@@ -1,0 +1,35 @@
+-- What was looked for from the first row on is found by an index.
+
+-- Off the log: where the words of first answers are, so that a redaction need not look through all of
+-- them. A word is the beginning of a hash of a member's name and value. Those of answers that came
+-- together lie together in a block, so that they are written, and go, by the page.
+create table answer_word (
+    block bigint not null,
+    word bigint not null,
+    credential text collate "C" not null,
+    operation text collate "C" not null,
+    key text collate "C" not null,
+    constraint answer_word_key primary key (block, word, credential, operation, key)
+);
+
+-- Answers whose words are not there are looked through: those that are older than the table, those
+-- that were copied from another database, and those with too many words.
+alter table idempotency add column words_kept bigint not null default 0;
+create index idempotency_wordless on idempotency (credential, operation, key) where words_kept = 0;
+
+-- Discoveries that may lose of their value: those that never did by age, the others by when they did.
+create index discovery_by_decay on discovery (project_id, decayed_lease_us, discovered_lease_us, id)
+where state in ('new', 'scored') and score > 0;
+
+-- Only the oldest event goes. That is the one without one before it: only where an epoch began are
+-- numbers left out. Asking for the lowest number at each event reads past all that went before and are
+-- still seen by somebody's snapshot.
+create or replace function event_delete() returns trigger language plpgsql as $$
+begin
+    if exists (select 1 from event where seq = old.seq - 1)
+        or (old.kind = 'epoch_begun' and old.seq is distinct from (select min(seq) from event))
+        or old.seq > (select pruned_to from log_head) then
+        raise exception using errcode = 'restrict_violation', message = tg_name;
+    end if;
+    return old;
+end $$;

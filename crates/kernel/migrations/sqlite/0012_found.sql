@@ -1,0 +1,22 @@
+-- What was looked for from the first row on is found by an index.
+
+-- Off the log: where the words of first answers are, so that a redaction need not look through all of
+-- them. A word is the beginning of a hash of a member's name and value. Those of answers that came
+-- together lie together in a block, so that they are written, and go, by the page.
+create table answer_word (
+    block integer not null,
+    word integer not null,
+    credential text not null,
+    operation text not null,
+    key text not null,
+    constraint answer_word_key primary key (block, word, credential, operation, key)
+) strict, without rowid;
+
+-- Answers whose words are not there are looked through: those that are older than the table, those
+-- that were copied from another database, and those with too many words.
+alter table idempotency add column words_kept integer not null default 0;
+create index idempotency_wordless on idempotency (credential, operation, key) where words_kept = 0;
+
+-- Discoveries that may lose of their value: those that never did by age, the others by when they did.
+create index discovery_by_decay on discovery (project_id, decayed_lease_us, discovered_lease_us, id)
+where state in ('new', 'scored') and score > 0;
