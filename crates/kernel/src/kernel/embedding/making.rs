@@ -109,9 +109,10 @@ impl Kernel {
         let (refused, page): (Vec<_>, Vec<_>) = page
             .into_iter()
             .partition(|missing| missing.refusal.is_some());
-        let step = match page.is_empty() {
-            true => making.made(last),
-            false => self.embed_page(making, embedder, page, last).await?,
+        let step = if page.is_empty() {
+            making.made(last)
+        } else {
+            self.embed_page(making, embedder, page, last).await?
         };
         // Its project has vectors of another size, of before the embedder was this one: what would
         // not be kept is not made. Those that come again are counted then.
