@@ -1,6 +1,7 @@
 //! First answers that are kept under a key: they lose the words, and nothing else.
 
 use comity_kernel::Actor;
+use comity_kernel::actor::{Caller, IdempotencyKey};
 use comity_testkit::kit::operator_with_key;
 use comity_testkit::{Engine, Kit, both_engines};
 use serde_json::{Value, json};
@@ -79,7 +80,37 @@ both_engines! {
         assert_eq!(save(3, "plain")["dispatch"]["prompt"], "plain");
     }
 
-    // C2: what was answered before the words were kept is found, and what has very many of them
+    // C2: each of several words is kept, and an answer with more than are kept is found
+    fn an_answer_with_very_many_words_is_found(engine) {
+        let kit = Kit::new(engine);
+        kit.project("/srv/web");
+        let (_, blue) = kit.agent("web", "Blue");
+        let lease = |n: usize| {
+            let lease = json!({ "paths": [format!("src/{n}")], "reason": format!("{SECRET}-{n}") });
+            let leased = kit.call(blue.clone(), "reserve_files", &lease).unwrap();
+            (leased["reservations"][0]["id"].clone(), leased["seq"].as_i64().unwrap())
+        };
+        let leases: Vec<_> = (0..20).map(lease).collect();
+        let renew = |count: usize| {
+            let caller = Caller::from(blue.clone()).with_key(IdempotencyKey::parse(format!("k-{count}")).unwrap());
+            let ids: Vec<_> = leases.iter().take(count).map(|(id, _)| id).collect();
+            kit.call(caller, "renew", &json!({ "ids": ids })).unwrap().to_string()
+        };
+        for count in [7, 20] {
+            assert_eq!(renew(count).matches(SECRET).count(), count);
+        }
+        assert_eq!(kit.shell("select key, words_kept from idempotency order by key").unwrap(), "k-20|0\nk-7|1");
+        assert_eq!(kit.shell("select count(*) from answer_word").unwrap(), "7");
+        for (_, seq) in &leases {
+            kit.run(redact(*seq)).unwrap();
+        }
+        for count in [7, 20] {
+            assert_eq!(renew(count).matches("[redacted]").count(), count);
+        }
+        assert!(!kit.ask(AllText).unwrap().answer.contains(SECRET));
+    }
+
+    // C2: what was answered before the words were kept is found
     fn an_answer_whose_words_are_not_kept_is_found(engine) {
         let kit = Kit::new(engine);
         kit.project("/srv/web");
