@@ -16,7 +16,7 @@ pub fn prune(kit: &Kit, to: i64) {
     let through = Seq::new(to);
     let noted = kit
         .kernel()
-        .archive_moved(archive, Seq::new(1), through, Vec::new());
+        .archive_moved(archive, (Seq::new(1), through), through, Vec::new());
     noted.wait().expect("upkeep");
     let link = kit.ask_as(Actor::System, LinkAt { seq: through });
     let hash = link.expect("the log").answer.expect("an event");
