@@ -69,6 +69,11 @@ pub(super) fn line(run: &ExportedRun) -> String {
     )
 }
 
+/// Writes the line of one that cannot be read.
+pub(super) fn unreadable_line(id: RunId) -> String {
+    format!("<li><bdi>Run {id}</bdi>\n<p class=\"about\">its events cannot be read</p></li>\n")
+}
+
 /// Writes how a run stands.
 pub(super) fn head(run: &ExportedRun) -> String {
     let then = &run.run;
