@@ -74,7 +74,7 @@ impl Walk<'_> {
     fn run(&mut self, one: &ExportedRun) -> Result<(), Error> {
         let (id, title) = (one.run.id, run::title(one));
         let mut after = Seq::ZERO;
-        for page in 1..=pages_of(one.events, STEPS) {
+        for page in 1..=run::pages_for(one) {
             let mut sheet = self.site.file(&run::place(id, page))?;
             let way = "<nav><a href=\"runs.html\">All runs</a></nav>\n";
             sheet.push(&head(&title, way))?;

@@ -34,6 +34,8 @@ pub struct ExportedRun {
     pub by: String,
     /// How many events it had.
     pub events: i64,
+    /// How many of them, the oldest, were pruned.
+    pub pruned: i64,
 }
 
 /// A run of an export, or what is left of it.
@@ -79,7 +81,13 @@ impl Query for ExportRuns {
             };
             let by = who(snapshot, self.project, run.by)?;
             let events = log_table::count_of_run(snapshot, id, self.until, i64::MAX)?;
-            runs.push(FoundRun::Read(Box::new(ExportedRun { run, by, events })));
+            let pruned = log_table::pruned_of_run(snapshot, id)?;
+            runs.push(FoundRun::Read(Box::new(ExportedRun {
+                run,
+                by,
+                events,
+                pruned,
+            })));
         }
         Ok(runs)
     }

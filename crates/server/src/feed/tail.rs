@@ -46,8 +46,8 @@ pub(crate) async fn run(kernel: Arc<Kernel>, hub: Arc<Hub>, failpoints: Failpoin
                 }
             }
             Err(Error::Pruned { oldest_seq }) => {
-                // It stood still so long that another server pruned: whoever listens asks again.
-                hub.miss();
+                // It stood still so long that another server pruned. Whoever listens notices the gap and
+                // asks the log, with its own credential: what revoked it may be gone, too.
                 told = Seq::new(oldest_seq.get() - 1);
             }
             Err(error) => {

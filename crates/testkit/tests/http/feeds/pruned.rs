@@ -95,14 +95,19 @@ both_engines! {
         let seen = town.note(&town.red.token, "Blue", "seen");
         assert_eq!(stream.next().unwrap().seq, seen);
         assert_eq!(wire.event()["seq"], seen);
+        let mut observed = Stream::open(&town, &town.observer, "");
+        let mut operated = Stream::open(&town, &town.operator, "");
         let gate = Held::at(&town, "feeds.before_read");
+        town.revoke(&town.observer);
         town.note(&town.red.token, "Blue", "never seen");
         gate.wait_until_hit();
         let end = town.note(&town.red.token, "Blue", "left");
         prune_by(&other, end - 1);
         gate.open();
-        assert_eq!(stream.next(), None);
-        assert_eq!(wire.hear(), Heard::Closed(1_011, format!("resume after {seen}")));
+        for stream in [&mut stream, &mut observed, &mut operated] {
+            assert_eq!(stream.next(), None);
+        }
+        assert_eq!(wire.hear(), gone(end));
         town.must_tell_that_it_is_pruned(seen, end);
     }
 }

@@ -10,6 +10,7 @@ use comity_kernel::archive::export_runs::{ExportRuns, FoundRun};
 use comity_kernel::token::CreateToken;
 use comity_server::archiving::Off;
 use comity_testkit::kit::request;
+use comity_testkit::pruned::prune;
 use comity_testkit::{Engine, Kit, both_engines};
 use serde_json::{Value, json};
 
@@ -203,6 +204,24 @@ both_engines! {
         let found = kit.ask_as(Actor::System, then).unwrap().answer;
         let found: Vec<_> = found.iter().map(|one| (one.id().get(), matches!(one, FoundRun::Read(_)))).collect();
         assert_eq!(found, [(1, false), (2, true)]);
+    }
+
+    // I1: what was pruned is not left out in silence
+    fn the_page_of_a_pruned_run_says_what_is_missing(engine) {
+        let mut kit = attached(engine);
+        kit.expect_damage();
+        call(&kit, "create_run", &json!({ "project": "web", "goal": "long" }));
+        for _ in 0..260 {
+            call(&kit, "pause_run", &json!({ "run": 1 }));
+            call(&kit, "resume_run", &json!({ "run": 1 }));
+        }
+        let end = call(&kit, "pause_run", &json!({ "run": 1 }))["seq"].as_i64().unwrap();
+        prune(&kit, end - 1);
+        let (directory, answer) = export(&kit, &json!({ "project": "web" }));
+        assert_eq!((&answer["runs"], &answer["pages"]), (&json!(1), &json!(3)));
+        let page = read(&directory, "run-1.html");
+        assert!(page.contains("its first 521 events: in the archive alone") && page.contains(">\npaused</pre>"), "{page}");
+        assert!(read(&directory, "runs.html").contains("522 events"));
     }
 
     fn a_long_thread_has_several_pages(engine) {
