@@ -119,8 +119,8 @@ fn refused(said: &str, status: ExitStatus) -> ArchiveError {
     if let Some(signal) = signal {
         return GitError::Ended { command, signal }.into();
     }
-    let complaints = ["fatal:", "error:", "warning:"];
-    let complains = |line: &&str| complaints.iter().any(|start| line.starts_with(start));
+    let starts = ["fatal:", "error:", "warning:"];
+    let complains = |line: &&str| starts.iter().any(|start| line.starts_with(start));
     let names = |error: Errno| {
         let text = std::io::Error::from(error).to_string();
         let text = text.split(" (os error").next().unwrap_or_default();
@@ -138,10 +138,10 @@ fn refused(said: &str, status: ExitStatus) -> ArchiveError {
         || said.contains("fatal: Out of memory");
     let line = said.lines().find(complains).or_else(|| said.lines().last());
     let said = line.map_or_else(|| status.to_string(), ToOwned::to_owned);
-    match is_hindered {
-        true => GitError::Hindered { command, said }.into(),
-        false => GitError::Failed { command, said }.into(),
+    if is_hindered {
+        return GitError::Hindered { command, said }.into();
     }
+    GitError::Failed { command, said }.into()
 }
 
 fn feed(
