@@ -1,6 +1,7 @@
 //! The tree of commands.
 
-use clap::{Args, CommandFactory as _, Parser, Subcommand};
+use clap::builder::Resettable;
+use clap::{ArgMatches, Args, CommandFactory as _, FromArgMatches, Parser, Subcommand};
 
 use crate::commands::{
     agent::AgentCommand,
@@ -61,16 +62,41 @@ pub(crate) struct Cli {
     command: Option<Command>,
 }
 
-// A noun: its verbs are put together when it is the one that was named. (A doc comment would be every
-// noun's help.)
-#[derive(Args)]
-struct Noun<V: Subcommand> {
-    #[command(subcommand)]
+/// A noun: its verbs are put together when it is the one that was named. All of them together take
+/// longer than most commands do.
+struct Noun<V> {
     verb: V,
 }
 
+impl<V: Subcommand> Args for Noun<V> {
+    fn augment_args(noun: clap::Command) -> clap::Command {
+        noun.defer(|noun| {
+            let (about, more) = (noun.get_about().cloned(), noun.get_long_about().cloned());
+            V::augment_subcommands(noun)
+                .about(Resettable::from(about))
+                .long_about(Resettable::from(more))
+                .subcommand_required(true)
+                .arg_required_else_help(true)
+        })
+    }
+
+    fn augment_args_for_update(noun: clap::Command) -> clap::Command {
+        Self::augment_args(noun)
+    }
+}
+
+impl<V: Subcommand> FromArgMatches for Noun<V> {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
+        let verb = V::from_arg_matches(matches)?;
+        Ok(Self { verb })
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        self.verb.update_from_arg_matches(matches)
+    }
+}
+
 #[derive(Subcommand)]
-#[command(defer = true)]
 enum Command {
     /// Make a data directory for this project.
     Init(Init),
@@ -239,21 +265,52 @@ impl Cli {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use clap::{Command, CommandFactory as _};
 
     use super::Cli;
 
-    fn count(command: &Command) -> usize {
-        1 + command.get_subcommands().map(count).sum::<usize>()
+    /// Puts a noun together by itself, without the global options.
+    fn opened(noun: &Command) -> Command {
+        let mut noun = noun.clone();
+        noun.build();
+        noun
     }
 
-    // Clap finds out only when such a command is called, and puts most of them together then.
+    fn ids(command: &Command) -> BTreeSet<String> {
+        let arguments = command.get_arguments();
+        arguments
+            .map(|argument| argument.get_id().to_string())
+            .collect()
+    }
+
+    // Clap finds out only when such a command is called.
     #[test]
     fn no_command_reuses_the_id_of_a_global_option() {
-        let mut root = Cli::command();
-        // It panics at an id that is there twice; the global options come first.
-        root.build();
-        assert!(count(&root) > 150, "{}", count(&root));
-        root.debug_assert();
+        let root = Cli::command();
+        root.clone().debug_assert();
+        let globals = ids(&root);
+        let mut commands: Vec<_> = root.get_subcommands().map(opened).collect();
+        let mut seen = 0;
+        while let Some(command) = commands.pop() {
+            let own = ids(&command);
+            let both: Vec<_> = own.intersection(&globals).collect();
+            assert!(both.is_empty(), "{}: {both:?}", command.get_name());
+            commands.extend(command.get_subcommands().cloned());
+            seen += 1;
+        }
+        assert!(seen > 150, "{seen}");
+    }
+    #[test]
+    fn a_noun_has_the_same_help_before_and_after_its_verbs_are_known() {
+        for noun in Cli::command().get_subcommands() {
+            let about = |noun: &Command| noun.get_about().map(ToString::to_string);
+            let long = |noun: &Command| noun.get_long_about().map(ToString::to_string);
+            let opened = opened(noun);
+            assert!(about(noun).is_some_and(|about| !about.is_empty()));
+            assert_eq!(about(noun), about(&opened), "{}", noun.get_name());
+            assert_eq!(long(noun), long(&opened), "{}", noun.get_name());
+        }
     }
 }

@@ -27,11 +27,6 @@ pub trait Command: Serialize + Send + 'static {
         None
     }
 
-    /// Tells whether it compares vectors. They are read into memory first, so that the writer need not.
-    fn compares(&self) -> bool {
-        false
-    }
-
     /// Does what can be done before the transaction, on the caller's own thread.
     fn prepare(&self) {}
 
@@ -49,14 +44,28 @@ pub trait Command: Serialize + Send + 'static {
         true
     }
 
-    /// Returns the token that the answer holds, for the surface to hand over once.
-    fn issued(_answer: &Self::Answer) -> Option<Issued> {
+    /// Returns the secret that the answer holds, for the surface to hand over once.
+    fn secret(_answer: &Self::Answer) -> Option<Secret> {
         None
     }
+}
 
-    /// Returns the secret of a hook that the answer holds, to be handed over once as well.
-    fn hook_secret(_answer: &Self::Answer) -> Option<HookSecret> {
-        None
+/// A secret on its way to its owner.
+#[derive(Clone, Debug)]
+pub enum Secret {
+    /// A token that was made.
+    Token(Issued),
+    /// What the deliveries of a hook that was added are signed with.
+    Hook(HookSecret),
+}
+
+impl Secret {
+    /// Returns the token, if it is one.
+    pub fn token(self) -> Option<Issued> {
+        match self {
+            Self::Token(issued) => Some(issued),
+            Self::Hook(_) => None,
+        }
     }
 }
 

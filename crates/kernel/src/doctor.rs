@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use comity_domain::limits::CHAIN_LINKS_AT_START;
 use comity_domain::{LeaseTime, Seq, token};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -26,7 +27,7 @@ use crate::reservation::audit;
 use crate::store::migrate::{MIGRATIONS, migrate_sqlite};
 use crate::store::search::{Cut, Kind, Words};
 use crate::store::sqlite::{SqliteFile, SqliteWriter};
-use crate::store::{Head, ReadEngine, Row, StoreError, WriteEngine};
+use crate::store::{Head, ReadEngine, Row, Session, StoreError, WriteEngine};
 use crate::tx::{Read, Snapshot, Tip};
 
 /// Verifies the whole database and repairs nothing.
@@ -200,7 +201,7 @@ fn follow_and_fold(
         ends.map_err(|what| Error::Damaged { what })?;
         Ok(format!("{} events", chain.events()))
     });
-    WriteEngine::begin(&mut scratch)?;
+    scratch.begin()?;
     let memory = Memory::default();
     let mut folded = Snapshot::unserved(&mut scratch, &memory, tip_of(head));
     Ok(Followed {
@@ -388,38 +389,65 @@ fn revisions(read: &mut impl Read) -> Result<String, Error> {
     Ok("each is the number of its events".to_owned())
 }
 
-/// Links that are read at once at start: memory for more would have to be asked for first.
+/// Links that are read at once: so few need no new memory for each of them.
 const LINKS_AT_ONCE: i64 = 100;
 
 /// Checks at start what can be checked quickly: the head, and the last links of the chain (A12).
 pub(crate) fn examine_tail(engine: &mut dyn ReadEngine, links: i64) -> Result<Head, StoreError> {
     let head = engine.begin()?;
-    let memory = Memory::default();
-    let mut snapshot = Snapshot::unserved(&mut *engine, &memory, tip_of(&head));
-    let checked = tail(&mut snapshot, &head, links);
+    let followed = follow_tail(&mut *engine, &head, links);
     engine.end();
-    checked.map(|()| head)
+    followed.map(|()| head)
 }
 
-fn tail(snapshot: &mut Snapshot<'_>, head: &Head, links: i64) -> Result<(), StoreError> {
+/// Checks before the first write what is checked at a start, and that it is the database that was read
+/// from so far.
+pub(crate) fn examine_before_writing(
+    session: &mut dyn Session,
+    head: &Head,
+    read: &Head,
+) -> Result<(), StoreError> {
+    if (head.schema, &head.epoch) != (read.schema, &read.epoch) {
+        // The writer refuses it, and says which of the two it is.
+        return Ok(());
+    }
+    let memory = Memory::default();
+    let mut snapshot = Snapshot::unserved(session, &memory, tip_of(head));
+    if read.seq > checkpoint::pruned_to(&mut snapshot)? {
+        let known = table::at(&mut snapshot, read.seq)?;
+        if known.is_none_or(|event| event.hash != read.hash) {
+            let what = format!(
+                "event {} is not the one that was there before: another database took its place",
+                read.seq
+            );
+            return Err(StoreError::Damaged(Arc::new(Broken(what))));
+        }
+    }
+    follow_tail(session, head, CHAIN_LINKS_AT_START)
+}
+
+/// Follows the last links of the chain up to the head.
+fn follow_tail(session: &mut dyn Session, head: &Head, links: i64) -> Result<(), StoreError> {
+    let memory = Memory::default();
+    let mut snapshot = Snapshot::unserved(session, &memory, tip_of(head));
     let damaged = |what| StoreError::Damaged(Arc::new(Broken(what)));
     let from = Seq::new(head.seq.get() - links - 1);
     // The oldest link read is taken on trust, unless it is the first; all behind it are verified.
     let mut chain = (from.get() < 0).then(Chain::from_start);
     let (mut after, mut left) = (from, links + 2);
-    let pruned_to = checkpoint::pruned_to(snapshot)?;
+    let pruned_to = checkpoint::pruned_to(&mut snapshot)?;
     if pruned_to > Seq::ZERO && from < pruned_to {
-        let known = checkpoint::at(snapshot, pruned_to)?;
+        let known = checkpoint::at(&mut snapshot, pruned_to)?;
         let known = known.ok_or_else(|| damaged(no_checkpoint(pruned_to)))?;
         chain = Some(Chain::behind_checkpoint(pruned_to, known.hash));
         after = pruned_to;
     }
     loop {
-        let links = table::bounded_page(snapshot, after, left.min(LINKS_AT_ONCE))?;
-        let Some(last) = links.last() else { break };
+        let page = table::bounded_page(&mut snapshot, after, left.min(LINKS_AT_ONCE))?;
+        let Some(last) = page.last() else { break };
         after = last.seq;
-        left -= i64::try_from(links.len()).unwrap_or(left);
-        for event in &links {
+        left -= i64::try_from(page.len()).unwrap_or(left);
+        for event in &page {
             match &mut chain {
                 None => chain = Some(Chain::behind(event)),
                 Some(chain) => chain.follow(event).map_err(damaged)?,

@@ -81,6 +81,17 @@ pub trait Embeds {
 
     /// Takes what became of it.
     fn take(&mut self, made: Made);
+
+    /// Tells whether the vector is compared with others inside a write transaction. They are read into
+    /// memory first, so that the writer need not.
+    fn compares(&self) -> bool {
+        false
+    }
+}
+
+/// Tells whether a request has its vector compared by the writer.
+pub(crate) fn compares(request: Option<&mut dyn Embeds>) -> bool {
+    request.is_some_and(|request| request.compares())
 }
 
 /// What became of a text that was to be a vector.

@@ -64,6 +64,8 @@ pub struct Kernel {
     gave_up: watch::Receiver<Option<Error>>,
     gave_up_sender: Arc<watch::Sender<Option<Error>>>,
     hurry: Arc<AtomicBool>,
+    /// What of presence is written at the end.
+    at_the_end: Urgency,
     running: Mutex<Option<Running>>,
     identity: Identity,
     round_trips: Option<Arc<RoundTrips>>,
@@ -144,6 +146,7 @@ impl Kernel {
             gave_up,
             gave_up_sender,
             hurry,
+            at_the_end: Urgency::at_the_end(options.sharing),
             running: Mutex::new(Some(Running {
                 writer_done,
                 threads,
@@ -448,7 +451,7 @@ impl Kernel {
         };
         self.end_waits();
         let reading = self.ambient.clock.read(None);
-        let flush = self.memory.presence.due(&reading, Urgency::Now);
+        let flush = self.memory.presence.due(&reading, self.at_the_end);
         if !flush.is_empty() {
             // Best effort: presence is off the log, and a lost one counts as now.
             drop(self.upkeep(flush));

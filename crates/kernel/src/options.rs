@@ -13,7 +13,7 @@ use comity_domain::limits::{
 use crate::ambient::Ambient;
 use crate::checkpoint::History;
 use crate::datadir::make_private_database;
-use crate::doctor::{Findings, examine, examine_copy, examine_tail};
+use crate::doctor::{Findings, examine, examine_before_writing, examine_copy, examine_tail};
 use crate::embedder::{Embedder, Hashed};
 use crate::error::{Error, with_causes};
 use crate::kernel::READ_MAX;
@@ -22,9 +22,10 @@ use crate::store::migrate::{
     MIGRATIONS, Migration, free_name, fresh_epoch, is_current, migrate_sqlite,
 };
 use crate::store::postgres::{self, Fresh, MigrateError, PostgresReader, PostgresWriter};
-use crate::store::sqlite::{LateWriter, SqliteReader};
+use crate::store::sqlite::{LateWriter, SqliteReader, SqliteWriter};
 use crate::store::{
-    CommitError, Head, PostgresTarget, ReadEngine, RoundTrips, SqliteFile, StoreError, WriteEngine,
+    CommitError, Head, PostgresTarget, ReadEngine, RoundTrips, Session, SqliteFile, StoreError,
+    WriteEngine,
 };
 
 /// Where the data lies.
@@ -60,7 +61,7 @@ pub struct Options {
     pub history: Option<Arc<dyn History>>,
     /// Where exports go; it is made when there is one.
     pub exports: Option<PathBuf>,
-    /// How many reader threads there are.
+    /// How many reader threads there are; there is always one.
     pub readers: usize,
     /// How many commands may wait.
     pub queue_max: usize,
@@ -155,7 +156,7 @@ impl Options {
     }
 }
 
-/// A database that is ready: migrated, checked, its connections open.
+/// A database that is ready: migrated, checked, what is needed of its connections open.
 pub(crate) struct Opened {
     pub(crate) writer: Box<dyn WriteEngine>,
     pub(crate) readers: Vec<Box<dyn ReadEngine>>,
@@ -166,19 +167,12 @@ pub(crate) struct Opened {
 
 impl Opened {
     pub(crate) fn new(options: &Options) -> Result<Self, Error> {
-        let (mut writer, mut readers, round_trips) = match &options.database {
-            Database::Sqlite(file) => Self::sqlite(file, options)?,
-            Database::Postgres(target) => Self::postgres(target, options)?,
+        let mut opened = match (&options.database, options.sharing) {
+            (Database::Sqlite(file), Sharing::Alone) => Self::alone(file, options)?,
+            (Database::Sqlite(file), Sharing::Shared) => Self::shared(file, options)?,
+            (Database::Postgres(target), _) => Self::postgres(target, options)?,
         };
-        let first = readers.first_mut().ok_or_else(|| Error::Unusable {
-            what: "there must be a reader thread".to_owned(),
-        })?;
-        let links = match (&options.database, options.sharing) {
-            (Database::Sqlite(_), Sharing::Shared) => CHAIN_LINKS_TO_ASK,
-            _ => CHAIN_LINKS_AT_START,
-        };
-        let head = examine_tail(&mut **first, links)?;
-        match anchor(&mut *writer, &head, &options.ambient) {
+        match anchor(&mut *opened.writer, &opened.head, &options.ambient) {
             Ok(()) => {}
             // The first commit does the same; until then leases last.
             Err(
@@ -193,49 +187,47 @@ impl Opened {
             Err(error) => return Err(error.into()),
         }
         #[cfg(feature = "testing")]
-        let writer = match &options.recorder {
-            Some(recorder) => recorder.wrap(writer),
-            None => writer,
-        };
+        if let Some(recorder) = &options.recorder {
+            opened.writer = recorder.wrap(opened.writer);
+        }
+        Ok(opened)
+    }
+
+    fn alone(file: &SqliteFile, options: &Options) -> Result<Self, Error> {
+        let writer = migrated(file, options)?;
+        let open = || Ok(file.open_reader(READ_MAX)?);
+        let mut first = open()?;
         Ok(Self {
-            writer,
-            readers,
-            head,
-            round_trips,
+            writer: Box::new(writer),
+            head: examine_tail(&mut first, CHAIN_LINKS_AT_START)?,
+            readers: and_more(first, options, open)?,
+            round_trips: None,
         })
     }
 
-    fn sqlite(file: &SqliteFile, options: &Options) -> Result<Connections, Error> {
-        make_private_database(&file.path)?;
-        let migrated = || {
-            let writer = file.open_writer()?;
-            let backups = options.backups.as_deref();
-            migrate_sqlite(&writer, options.migrations, &options.ambient, backups)?;
-            Ok::<_, Error>(writer)
+    /// Opens what a question needs; the write connection is opened when something is to be written.
+    fn shared(file: &SqliteFile, options: &Options) -> Result<Self, Error> {
+        let open = || Ok(file.open_reader(READ_MAX)?);
+        let mut first = if let Some(ready) = open_ready(file, options.migrations) {
+            ready
+        } else {
+            drop(migrated(file, options)?);
+            open()?
         };
-        let open_reader = || file.open_reader(READ_MAX);
-        let (writer, first): (Box<dyn WriteEngine>, _) = match options.sharing {
-            Sharing::Alone => (Box::new(migrated()?), open_reader()?),
-            Sharing::Shared => {
-                let first = if let Some(ready) = open_ready(file, options.migrations) {
-                    ready
-                } else {
-                    drop(migrated()?);
-                    open_reader()?
-                };
-                (Box::new(LateWriter::new(file.clone(), examine_all)), first)
-            }
+        let head = examine_tail(&mut first, CHAIN_LINKS_TO_ASK)?;
+        let read = head.clone();
+        let examine = move |session: &mut dyn Session, head: &Head| {
+            examine_before_writing(session, head, &read)
         };
-        let more = (1..options.readers).map(|_| open_reader());
-        let readers = std::iter::once(Ok(first))
-            .chain(more)
-            .take(options.readers)
-            .map(|reader| Ok(Box::new(reader?) as Box<dyn ReadEngine>))
-            .collect::<Result<_, Error>>()?;
-        Ok((writer, readers, None))
+        Ok(Self {
+            writer: Box::new(LateWriter::new(file.clone(), Box::new(examine))),
+            head,
+            readers: and_more(first, options, open)?,
+            round_trips: None,
+        })
     }
 
-    fn postgres(target: &PostgresTarget, options: &Options) -> Result<Connections, Error> {
+    fn postgres(target: &PostgresTarget, options: &Options) -> Result<Self, Error> {
         let fresh = Fresh {
             epoch: fresh_epoch(&options.ambient),
             lease_us: None,
@@ -246,26 +238,47 @@ impl Opened {
         })?;
         let failed = |error| unreachable_database(target, error);
         let writer = PostgresWriter::open(target).map_err(failed)?;
-        let readers = (0..options.readers)
-            .map(|_| {
-                Ok(Box::new(PostgresReader::open(target).map_err(failed)?) as Box<dyn ReadEngine>)
-            })
-            .collect::<Result<_, Error>>()?;
-        let round_trips = writer.round_trips();
-        Ok((Box::new(writer), readers, Some(round_trips)))
+        let open = || PostgresReader::open(target).map_err(failed);
+        let mut first = open()?;
+        Ok(Self {
+            round_trips: Some(writer.round_trips()),
+            writer: Box::new(writer),
+            head: examine_tail(&mut first, CHAIN_LINKS_AT_START)?,
+            readers: and_more(first, options, open)?,
+        })
     }
 }
 
-/// Checks before anything is written what is checked at a start (A12).
-fn examine_all(engine: &mut dyn ReadEngine) -> Result<Head, StoreError> {
-    examine_tail(engine, CHAIN_LINKS_AT_START)
+/// Opens the write connection, making the file private and its schema the newest.
+fn migrated(file: &SqliteFile, options: &Options) -> Result<SqliteWriter, Error> {
+    make_private_database(&file.path)?;
+    let writer = file.open_writer()?;
+    let backups = options.backups.as_deref();
+    migrate_sqlite(&writer, options.migrations, &options.ambient, backups)?;
+    Ok(writer)
 }
 
-/// Opens a database for reading that needs nothing done before; whatever is amiss with it, the write
-/// connection will say.
+/// Opens a database for reading that needs nothing done before; if it does, or if anything is amiss
+/// with it, opening it for writing tells what.
 fn open_ready(file: &SqliteFile, migrations: &[Migration]) -> Option<SqliteReader> {
+    if !file.is_writable() {
+        return None;
+    }
     let reader = file.open_reader(READ_MAX).ok()?;
     (reader.is_wal() && is_current(reader.connection(), migrations)).then_some(reader)
+}
+
+/// Opens the readers beside the first.
+fn and_more<R: ReadEngine + 'static>(
+    first: R,
+    options: &Options,
+    open: impl Fn() -> Result<R, Error>,
+) -> Result<Vec<Box<dyn ReadEngine>>, Error> {
+    let mut readers: Vec<Box<dyn ReadEngine>> = vec![Box::new(first)];
+    for _ in 1..options.readers {
+        readers.push(Box::new(open()?));
+    }
+    Ok(readers)
 }
 
 /// Lets the lease clock go on under another boot: from its mark it stands until something is
@@ -295,13 +308,6 @@ fn anchor(writer: &mut dyn WriteEngine, known: &Head, ambient: &Ambient) -> Resu
         CommitError::RolledBack(error) | CommitError::Indeterminate(error) => error,
     })
 }
-
-/// The write connection, the read connections, and the counter of round trips.
-type Connections = (
-    Box<dyn WriteEngine>,
-    Vec<Box<dyn ReadEngine>>,
-    Option<Arc<RoundTrips>>,
-);
 
 fn unreachable_database(target: &PostgresTarget, error: StoreError) -> Error {
     match error {
@@ -355,7 +361,8 @@ impl Database {
                 make_private_database(&target)?;
                 let proven = file.copy_to(&target).map_err(Error::from).and_then(|copy| {
                     copy.quick_check()?;
-                    Ok(examine_all(&mut copy.open_reader(READ_MAX)?)?)
+                    let mut reader = copy.open_reader(READ_MAX)?;
+                    Ok(examine_tail(&mut reader, CHAIN_LINKS_AT_START)?)
                 });
                 if proven.is_err() {
                     // Half a copy under a backup's name would be worse than none.

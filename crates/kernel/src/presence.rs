@@ -7,6 +7,7 @@ use comity_domain::limits::{PRESENCE_FLUSH_MAX, PRESENCE_FLUSH_US, PRESENCE_MAX}
 use comity_domain::{AgentId, Timestamp};
 
 use crate::ambient::{Clock, Reading};
+use crate::options::Sharing;
 use crate::params;
 use crate::store::job::Upkeep;
 use crate::store::{Rows, StoreError};
@@ -62,6 +63,19 @@ impl Presence {
         self.started
     }
 
+    /// Tells whether this process has heard of an agent.
+    pub(crate) fn knows(&self, agent: AgentId) -> bool {
+        self.lock().contains_key(&agent)
+    }
+
+    /// Notes that a sign of life is in the table, and how old it is: the next need not be written at
+    /// once.
+    pub(crate) fn is_stored(&self, agent: AgentId, ago_us: i64) {
+        if let Some(seen) = self.lock().get_mut(&agent) {
+            seen.flushed_tick_us = Some(seen.tick_us - ago_us);
+        }
+    }
+
     /// Notes a sign of life; `status` and `focus` stay as they were unless given.
     pub(crate) fn touch(&self, agent: AgentId, status: Option<String>, focus: Option<String>) {
         let Some(reading) = self.clock.as_ref().map(|clock| clock.read(None)) else {
@@ -80,6 +94,9 @@ impl Presence {
         });
         seen.at = reading.wall;
         seen.tick_us = reading.tick_us;
+        if status.is_some() || focus.is_some() {
+            seen.flushed_tick_us = None;
+        }
         seen.status = status.or(seen.status.take());
         seen.focus = focus.or(seen.focus.take());
     }
@@ -136,6 +153,17 @@ pub(crate) enum Urgency {
     Now,
 }
 
+impl Urgency {
+    /// Tells what is written when a kernel stops. Of many short ones in a row each would write what the
+    /// last one wrote.
+    pub(crate) const fn at_the_end(sharing: Sharing) -> Self {
+        match sharing {
+            Sharing::Alone => Self::Now,
+            Sharing::Shared => Self::WhenDue,
+        }
+    }
+}
+
 /// Writes signs of life to their table.
 pub(crate) struct FlushPresence {
     rows: Vec<(AgentId, Seen)>,
@@ -156,17 +184,19 @@ impl Upkeep for FlushPresence {
             // Of an agent registered in a transaction that was undone there is no row to refer to.
             tx.write(
                 "insert into presence (agent_id, seen_at, seen_lease_us, status, focus)
-                 select id, ?2, ?3, ?4, ?5 from agent where id = ?1
+                 select id, ?2, ?3, coalesce(cast(?4 as text), ''), coalesce(cast(?5 as text), '')
+                 from agent where id = ?1
                  on conflict (agent_id) do update
                  set seen_at = excluded.seen_at, seen_lease_us = excluded.seen_lease_us,
-                     status = excluded.status, focus = excluded.focus
+                     status = coalesce(cast(?4 as text), presence.status),
+                     focus = coalesce(cast(?5 as text), presence.focus)
                  where presence.seen_lease_us <= excluded.seen_lease_us",
                 params![
                     *agent,
                     seen.at,
                     lease_us,
-                    seen.status.as_deref().unwrap_or_default(),
-                    seen.focus.as_deref().unwrap_or_default(),
+                    seen.status.as_deref(),
+                    seen.focus.as_deref(),
                 ],
                 Rows::Any,
             )?;

@@ -15,6 +15,7 @@ use std::collections::BTreeMap;
 use comity_domain::token::{from_hex, to_hex};
 use comity_domain::{ProjectId, Seq, Timestamp};
 use comity_kernel::actor::Correlation;
+use comity_kernel::command::Secret;
 use comity_kernel::epoch::{AskStanding, LostEnd, begin_epoch};
 use comity_kernel::log::Recorded;
 use comity_kernel::log::state_hash::PROJECTED;
@@ -386,7 +387,8 @@ fn sweep(kit: &Kit) {
 
 /// Has the operator make a token, and presents it.
 fn authenticated(kit: &Kit, name: &str, request: serde_json::Value) -> Actor {
-    let token = call(kit, &Actor::OPERATOR, name, request).issued;
+    let secret = call(kit, &Actor::OPERATOR, name, request).secret;
+    let token = secret.and_then(Secret::token);
     let token = token.expect("a token").secret.reveal();
     let actor = kit.kernel().authenticate(&token).wait();
     actor.expect("an actor").answer

@@ -10,7 +10,7 @@ use comity_kernel::{Actor, Error, Kernel};
 
 use super::contents::Contents;
 use super::error::ArchiveError;
-use super::repository::{Head, head_of};
+use super::repository::{Head, head_of, noted_head};
 use super::restore::events_of;
 use crate::git::Git;
 
@@ -41,7 +41,9 @@ impl End {
         if !repository.exists() {
             return Ok(Self::Whole);
         }
-        let Ok(Some(head)) = head_of(&Git::bare_at(repository), repository) else {
+        let noted = noted_head(repository);
+        let read = || head_of(&Git::bare_at(repository), repository).ok()?;
+        let Some(head) = noted.or_else(read) else {
             return Ok(Self::Whole);
         };
         let standing = kernel.query(Actor::System, AskStanding).wait()?.answer;

@@ -22,6 +22,8 @@ use crate::replace::replace;
 
 /// What says that a repository is an archive of ours.
 const MARK: &str = "comity.json";
+/// What its last commit says, for whoever cannot wait for `git`.
+const END: &str = "comity.end";
 /// Packs after which they are put together.
 const PACKS_MAX: usize = 50;
 /// How long that may take.
@@ -99,6 +101,7 @@ impl Archive {
             head: None,
         };
         archive.head = head_of(&archive.git, path)?;
+        archive.remember();
         if archive
             .head
             .as_ref()
@@ -188,7 +191,22 @@ impl Archive {
             epoch: trailers.epoch,
             hash: trailers.hash,
         });
+        self.remember();
         Ok(())
+    }
+
+    /// Writes down where it ends. It names its commit, so an old or a broken note does no harm.
+    fn remember(&self) {
+        if let Some(Head {
+            commit,
+            through,
+            epoch,
+            hash,
+        }) = &self.head
+        {
+            let note = format!("{commit} {through} {epoch} {hash}\n");
+            let _ = std::fs::write(self.path.join(END), note);
+        }
     }
 
     /// Waits until everything is on the disk: only then may anybody rely on it (D2).
@@ -380,6 +398,19 @@ pub(super) fn head_of(git: &Git, path: &Path) -> Result<Option<Head>, ArchiveErr
         epoch: trailers.epoch,
         hash: trailers.hash,
     }))
+}
+
+/// Reads where an archive ends from the note of whoever wrote it last, if that is still so.
+pub(super) fn noted_head(path: &Path) -> Option<Head> {
+    let note = std::fs::read_to_string(path.join(END)).ok()?;
+    let mut words = note.strip_suffix('\n')?.split(' ');
+    let head = Head {
+        commit: ObjectId::parse(words.next()?.as_bytes())?,
+        through: Seq::new(words.next()?.parse().ok()?),
+        epoch: words.next()?.to_owned(),
+        hash: words.next()?.to_owned(),
+    };
+    (loose_head(path)? == head.commit).then_some(head)
 }
 
 /// Reads the reference as its file has it.

@@ -29,7 +29,6 @@ const ONE: &[Column] = &[
 
 /// Agents.
 #[derive(Subcommand)]
-#[command(defer = true)]
 pub(crate) enum AgentCommand {
     /// Register an agent; its token goes into a file.
     Register(register::Register),

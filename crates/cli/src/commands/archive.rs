@@ -23,7 +23,6 @@ const LOOK_EVERY: Duration = Duration::from_millis(50);
 
 /// The archive.
 #[derive(Subcommand)]
-#[command(defer = true)]
 pub(crate) enum ArchiveCommand {
     /// Show how far the archive has come, and what keeps it from going on.
     Status,

@@ -15,7 +15,6 @@ const COLUMNS: &[Column] = &[
 
 /// Settings.
 #[derive(Subcommand)]
-#[command(defer = true)]
 pub(crate) enum ConfigCommand {
     /// Show every setting, its value, and where it came from.
     Explain,

@@ -27,7 +27,6 @@ const COLUMNS: &[Column] = &[
 
 /// Contacts.
 #[derive(Subcommand)]
-#[command(defer = true)]
 pub(crate) enum ContactCommand {
     /// Ask an agent whether you may write to it.
     Request(Request),

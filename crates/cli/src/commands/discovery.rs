@@ -18,7 +18,6 @@ use crate::show::{Shown, View, discoveries};
 
 /// Discoveries.
 #[derive(Subcommand)]
-#[command(defer = true)]
 pub(crate) enum DiscoveryCommand {
     /// Submit something worth knowing.
     Submit(submit::Submit),

@@ -19,7 +19,6 @@ use crate::worker::{Exec, Keep};
 
 /// Dispatches.
 #[derive(Subcommand)]
-#[command(defer = true)]
 pub(crate) enum DispatchCommand {
     /// Hand out work: whoever is of the right kind may claim it.
     Create(create::Create),

@@ -17,7 +17,6 @@ use crate::show::Shown;
 
 /// Events.
 #[derive(Subcommand)]
-#[command(defer = true)]
 pub(crate) enum EventsCommand {
     /// List what happened, a page at a time, the oldest first.
     List(list::List),

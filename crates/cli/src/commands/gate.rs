@@ -14,7 +14,6 @@ use crate::show::{Shown, View, gates};
 
 /// Gates.
 #[derive(Subcommand)]
-#[command(defer = true)]
 pub(crate) enum GateCommand {
     /// Ask whether a run may leave its phase, without moving it.
     Check(Check),

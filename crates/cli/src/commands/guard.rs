@@ -15,7 +15,6 @@ use crate::show::Shown;
 
 /// The guard.
 #[derive(Subcommand)]
-#[command(defer = true)]
 pub(crate) enum GuardCommand {
     /// Put the guard's hooks into this repository; hooks that are there run first.
     Install(install::Install),

@@ -13,7 +13,6 @@ const INPUT_BYTES_MAX: u64 = 64 << 20;
 
 /// Hooks.
 #[derive(Subcommand)]
-#[command(defer = true)]
 pub(crate) enum HookCommand {
     /// Take the lease of the file that is about to be written, or block the edit.
     #[command(

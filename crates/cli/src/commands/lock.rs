@@ -16,7 +16,6 @@ use crate::show::{Shown, View, leases};
 
 /// Locks.
 #[derive(Subcommand)]
-#[command(defer = true)]
 pub(crate) enum LockCommand {
     /// Take a lock: a port, a test runner, a database. Taking it again renews it.
     Acquire(Acquire),

@@ -22,7 +22,6 @@ use crate::show::Shown;
 
 /// Mail.
 #[derive(Subcommand)]
-#[command(defer = true)]
 pub(crate) enum MailCommand {
     /// Send a message to agents, to the operator, or to everybody.
     Send(send::Send),

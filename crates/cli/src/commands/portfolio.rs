@@ -13,7 +13,6 @@ use crate::show::{Shown, View, portfolios};
 
 /// Portfolios.
 #[derive(Subcommand)]
-#[command(defer = true)]
 pub(crate) enum PortfolioCommand {
     /// Let a run wait for another: its checks `upstreams_at_phase` look at that one.
     Link(Link),

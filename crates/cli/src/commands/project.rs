@@ -39,7 +39,6 @@ const ONE: &[Column] = &[
 
 /// Projects.
 #[derive(Subcommand)]
-#[command(defer = true)]
 pub(crate) enum ProjectCommand {
     /// Create the project of a directory unless it exists.
     Ensure(Ensure),

@@ -21,7 +21,6 @@ use crate::show::{Shown, View, runs};
 
 /// Runs.
 #[derive(Subcommand)]
-#[command(defer = true)]
 pub(crate) enum RunCommand {
     /// Begin a run in its first phase.
     Create(create::Create),

@@ -17,7 +17,6 @@ const NO: u8 = 1;
 
 /// Sentinels.
 #[derive(Subcommand)]
-#[command(defer = true)]
 pub(crate) enum SentinelCommand {
     /// Claim something to be done once per interval: the first to ask gets it.
     Claim(Claim),

@@ -21,7 +21,6 @@ use crate::show::{Column, Shown, View, field, harmless_json, listing};
 
 /// State.
 #[derive(Subcommand)]
-#[command(defer = true)]
 pub(crate) enum StateCommand {
     /// Save a JSON value under a key.
     Set(Set),

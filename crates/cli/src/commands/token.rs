@@ -25,7 +25,6 @@ const COLUMNS: &[Column] = &[
 
 /// Tokens.
 #[derive(Subcommand)]
-#[command(defer = true)]
 pub(crate) enum TokenCommand {
     /// Make a token for an operator or an observer; it goes into a file.
     Create(Create),

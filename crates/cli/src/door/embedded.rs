@@ -10,7 +10,7 @@ use comity_kernel::actor::{Actor, Caller};
 use comity_kernel::ambient::Ambient;
 use comity_kernel::datadir::{DataDir, Hold};
 use comity_kernel::epoch::begin_epoch;
-use comity_kernel::operation::{Effect, Operation, Pace};
+use comity_kernel::operation::Operation;
 use comity_kernel::options::{Options, Sharing};
 use comity_kernel::{Error, Kernel};
 use comity_server::archiving::Off;
@@ -70,15 +70,19 @@ impl Embedded {
         })
     }
 
-    /// Refuses to write a database that has lost its end (A14); it may be looked at and copied.
+    /// Refuses to change a database that has lost its end (A14); it may be looked at and copied.
     pub(super) fn must_not_be_lost(&self, operation: &Operation) -> Result<(), Error> {
-        let looks = operation.effect == Effect::Reads || operation.pace == Pace::Long;
-        if looks || self.compared.load(Ordering::Relaxed) {
+        if !operation.effect.changes() || self.compared.load(Ordering::Relaxed) {
             return Ok(());
         }
-        End::of(&self.repository, &self.kernel)?.must_not_be_lost()?;
+        self.end()?.must_not_be_lost()?;
         self.compared.store(true, Ordering::Relaxed);
         Ok(())
+    }
+
+    /// Compares the database with the archive.
+    pub(super) fn end(&self) -> Result<End, Error> {
+        End::of(&self.repository, &self.kernel)
     }
 
     /// Answers as a server would, a new token included.
@@ -111,7 +115,8 @@ impl Embedded {
         let Some(resting) = &self.archive else {
             return Err(Off::refusal().into());
         };
-        let archiver = resting.archiver()?;
+        self.end()?.must_not_be_lost()?;
+        let archiver = resting.writing()?;
         loop {
             let cut = archiver.step().map_err(not_archived)?;
             if !cut.more {
@@ -122,12 +127,20 @@ impl Embedded {
     }
 
     /// Probes as a server's `/health` does, as far as there is something without a server.
-    pub(super) async fn health(&self) -> Value {
-        let (status, detail) = match self.kernel.probe().await {
-            Ok(()) => ("ok", "committed; no server runs".to_owned()),
+    pub(super) async fn health(&self, end: Result<(), Error>) -> Value {
+        let told = |found: &Result<(), Error>, good: &str| match found {
+            Ok(()) => ("ok", good.to_owned()),
             Err(error) => ("failing", error.to_string()),
         };
-        let check = json!({ "name": "write", "status": status, "detail": detail });
+        // What has lost its end is not written, not even to see whether it can be.
+        let (name, (status, detail)) = match end {
+            Ok(()) => {
+                let probed = self.kernel.probe().await;
+                ("write", told(&probed, "committed; no server runs"))
+            }
+            lost => ("archive", told(&lost, "")),
+        };
+        let check = json!({ "name": name, "status": status, "detail": detail });
         json!({ "status": status, "checks": [check] })
     }
 }

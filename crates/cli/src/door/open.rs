@@ -101,12 +101,14 @@ impl Door {
 
     /// Probes the server, or without one the database; a stranger learns less.
     pub(crate) fn health(&self, who: Option<&Who>) -> Result<Value, Failure> {
-        self.within(self.timeout.or(Some(PATIENCE)), async {
-            match &self.way {
-                Way::Embedded(embedded) => Ok(embedded.health().await),
-                Way::Served(served) => served.health(who).await,
+        let patience = self.timeout.or(Some(PATIENCE));
+        match &self.way {
+            Way::Embedded(embedded) => {
+                let end = embedded.end().and_then(|end| end.must_not_be_lost());
+                self.within(patience, async { Ok(embedded.health(end).await) })
             }
-        })
+            Way::Served(served) => self.within(patience, served.health(who)),
+        }
     }
 
     /// Archives everything there is, where no server does; after each piece `goes_on` is told how

@@ -20,12 +20,22 @@ pub(super) struct Resting {
 }
 
 impl Resting {
-    pub(super) fn archiver(&self) -> Result<Archiver, Error> {
-        let kernel: Arc<Kernel> = self.kernel.upgrade().ok_or_else(|| Error::Unusable {
-            what: "the database is closed".to_owned(),
-        })?;
+    /// Makes an archiver that writes. The database is examined first, as before each of its own writes:
+    /// what is in the archive stays there.
+    pub(super) fn writing(&self) -> Result<Archiver, Error> {
+        self.kernel()?.probe().wait()?;
+        self.archiver()
+    }
+
+    fn archiver(&self) -> Result<Archiver, Error> {
         let place = self.place.clone();
-        Ok(Archiver::new(kernel, Ambient::system(), place))
+        Ok(Archiver::new(self.kernel()?, Ambient::system(), place))
+    }
+
+    fn kernel(&self) -> Result<Arc<Kernel>, Error> {
+        self.kernel.upgrade().ok_or_else(|| Error::Unusable {
+            what: "the database is closed".to_owned(),
+        })
     }
 }
 
@@ -39,11 +49,11 @@ impl Archivist for Resting {
     }
 
     fn rebuild(&self) -> Result<Rebuilt, Error> {
-        self.archiver()?.rebuild()
+        self.writing()?.rebuild()
     }
 
     fn retry(&self) -> Result<Retried, Error> {
-        self.archiver()?.retry()
+        self.writing()?.retry()
     }
 
     fn export(&self, exporting: &Exporting) -> Result<Exported, Error> {

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
+use comity_domain::limits::CHAIN_LINKS_TO_ASK;
 use serde_json::{Value, json};
 
 use crate::place::{Place, answer};
@@ -276,6 +277,29 @@ fn a_git_that_hangs_does_not_keep_a_server_from_stopping() {
     assert_eq!(synced["lag"], 0);
 }
 
+// A12: what is in the archive stays there, so a broken chain does not come so far
+#[test]
+fn a_damaged_log_is_not_archived() {
+    let place = with_events();
+    for nth in 0..=CHAIN_LINKS_TO_ASK {
+        let key = format!("/srv/{nth}");
+        place
+            .call("ensure_project", &json!({ "key": key }))
+            .unwrap();
+    }
+    let change = "drop trigger event_update; update event set actor = 'agent:9' where seq = 2";
+    let shell = Command::new("sqlite3")
+        .arg(place.data().join("comity.db"))
+        .arg(change)
+        .status();
+    assert!(shell.unwrap().success());
+    for write in ["archive sync", "archive rebuild", "archive retry"] {
+        let (exit, error) = place.ask(&format!("{write} --operator")).unwrap_err();
+        assert_eq!((exit, &error["error"]), (8, &json!("damaged")), "{write}");
+    }
+    assert!(!repository(&place).exists());
+}
+
 // A14: what the archive has and the database lost is not written over
 #[test]
 fn a_server_refuses_a_database_that_is_behind_its_archive() {
@@ -299,6 +323,20 @@ fn a_server_refuses_a_database_that_is_behind_its_archive() {
     let agents = place.ask("agent list --operator").unwrap();
     assert!(!agents.to_string().contains("Pink"), "{agents}");
     place.ask("backup --operator").unwrap();
+    for change in [
+        "events prune --before 2",
+        "archive rebuild",
+        "archive retry",
+    ] {
+        let (exit, error) = place.ask(&format!("{change} --operator")).unwrap_err();
+        assert_eq!(exit, 7, "{change}: {error}");
+    }
+    let health = place.run(&["health", "--operator", "--json"]);
+    let said = String::from_utf8_lossy(&health.stdout).into_owned();
+    assert!(
+        said.contains("failing") && said.contains("lacks what its archive has"),
+        "{said}"
+    );
     // With the loss accepted, everything goes on above it; the archive that has it is kept.
     let server = place.serve_with(&["--new-epoch"]);
     let made = place.call("ensure_project", &json!({ "key": "/srv/new" }));

@@ -15,7 +15,7 @@ use serde_json::{Map, Value};
 use super::event::{AgentRegistered, AgentUpdated, Profile};
 use super::table::{self, Agent, Vacancy};
 use crate::actor::{Actor, Party};
-use crate::command::{Command, Issued, Stop};
+use crate::command::{Command, Issued, Secret, Stop};
 use crate::error::{Error, Impossible};
 use crate::project::table::{self as project_table, Project, ProjectRef};
 use crate::token::create::{Owner, issue};
@@ -97,11 +97,11 @@ impl Command for RegisterAgent {
         })
     }
 
-    fn issued(answer: &RegisteredAgent) -> Option<Issued> {
-        Some(Issued {
+    fn secret(answer: &RegisteredAgent) -> Option<Secret> {
+        Some(Secret::Token(Issued {
             secret: answer.secret.clone()?,
             agent: Some((answer.agent.project.clone(), answer.agent.name.clone())),
-        })
+        }))
     }
 }
 

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::retire::{own_or_operators, revoke_tokens};
 use super::table::AgentRef;
 use crate::actor::Party;
-use crate::command::{Command, Issued, Stop};
+use crate::command::{Command, Issued, Secret, Stop};
 use crate::project::ProjectRef;
 use crate::token::Token;
 use crate::token::create::{Owner, issue};
@@ -63,10 +63,10 @@ impl Command for RotateToken {
         })
     }
 
-    fn issued(answer: &RotatedToken) -> Option<Issued> {
-        Some(Issued {
+    fn secret(answer: &RotatedToken) -> Option<Secret> {
+        Some(Secret::Token(Issued {
             secret: answer.secret.clone()?,
             agent: Some((answer.project.clone(), answer.agent.clone())),
-        })
+        }))
     }
 }

@@ -174,15 +174,23 @@ pub(crate) fn seen_by_id(
 /// Returns for how long nothing was heard of an agent, on clocks that no jump of the wall clock
 /// moves. What was lost by a restart counts as heard then.
 pub(crate) fn silence_us(read: &mut impl Read, agent: AgentId) -> Result<i64, StoreError> {
-    let flushed = read.row(
+    let flushed_us = stored_silence_us(read, agent)?;
+    let heard_us = read.presence().silence_us(agent);
+    Ok(heard_us.into_iter().chain(flushed_us).min().unwrap_or(0))
+}
+
+/// Returns how long ago the last sign of life in the table was, if there is one.
+pub(crate) fn stored_silence_us(
+    read: &mut impl Read,
+    agent: AgentId,
+) -> Result<Option<i64>, StoreError> {
+    let seen = read.row(
         "select seen_lease_us from presence where agent_id = ?1",
         params![agent],
         Row::take::<LeaseTime>,
     )?;
     let now = read.now().lease;
-    let flushed_us = flushed.map(|seen| now.micros() - seen.micros());
-    let heard_us = read.presence().silence_us(agent);
-    Ok(heard_us.into_iter().chain(flushed_us).min().unwrap_or(0))
+    Ok(seen.map(|seen| now.micros() - seen.micros()))
 }
 
 /// Counts a project's agents: those that are not retired, and those that are.

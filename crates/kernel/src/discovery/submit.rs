@@ -86,10 +86,6 @@ impl Command for SubmitDiscovery {
         Some(self)
     }
 
-    fn compares(&self) -> bool {
-        self.dedup_threshold.is_some()
-    }
-
     fn decide(&self, tx: &mut WriteTx<'_, '_>) -> Result<SubmittedDiscovery, Stop> {
         let actor = tx.actor().clone();
         let project = project_table::resolve(tx, &actor, self.project.as_ref())?.id;
@@ -228,6 +224,10 @@ impl Embeds for SubmitDiscovery {
 
     fn take(&mut self, made: Made) {
         self.made = made;
+    }
+
+    fn compares(&self) -> bool {
+        self.dedup_threshold.is_some()
     }
 }
 

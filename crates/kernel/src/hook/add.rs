@@ -9,7 +9,7 @@ use super::cursor::Keep;
 use super::event::HookAdded;
 use super::table::{self, Hook};
 use crate::actor::Party;
-use crate::command::{Command, Stop};
+use crate::command::{Command, Secret, Stop};
 use crate::error::{Error, Impossible};
 use crate::event::filter::Wanted;
 use crate::event::pruned;
@@ -100,7 +100,7 @@ impl Command for AddHook {
         Ok(AddedHook { hook, secret })
     }
 
-    fn hook_secret(answer: &AddedHook) -> Option<HookSecret> {
-        answer.secret.clone()
+    fn secret(answer: &AddedHook) -> Option<Secret> {
+        answer.secret.clone().map(Secret::Hook)
     }
 }

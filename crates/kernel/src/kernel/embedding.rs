@@ -16,7 +16,7 @@ use crate::actor::{Actor, Caller};
 use crate::ambient::Ambient;
 use crate::command::Command;
 use crate::discovery::unembedded::{CountUnembedded, Warm};
-use crate::embedder::{EmbedError, Embedder, Embeds, Made, Pace, make};
+use crate::embedder::{EmbedError, Embedder, Embeds, Made, Pace, compares, make};
 use crate::error::Error;
 use crate::query::Query;
 use crate::store::job::Audience;
@@ -88,7 +88,7 @@ impl Kernel {
                     request.take(made);
                 }
             }
-            if command.compares() {
+            if compares(command.embeds()) {
                 // Best effort: the writer reads what is missing then.
                 let _ = warm(&reads, &ambient).await;
             }

@@ -216,6 +216,7 @@ pub fn fitting(
     rows: i64,
     bytes_max: i64,
 ) -> Result<i64, StoreError> {
+    // Most often all of them may; that is one row instead of one for each.
     let (all, bytes) = read.one(
         "select count(*), coalesce(cast(sum(size) as bigint), 0) from (
             select octet_length(payload) as size

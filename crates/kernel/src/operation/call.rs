@@ -6,7 +6,7 @@ use std::pin::Pin;
 use std::time::Duration;
 
 use comity_domain::limits::WAIT_US_MAX;
-use comity_domain::{HookSecret, Span, json};
+use comity_domain::{Span, json};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -16,10 +16,11 @@ use crate::actor::{Actor, Caller};
 use crate::archive::archivist::{AskStatus, Rebuild, Retry, Verify};
 use crate::archive::{Archivist, Export};
 use crate::checkpoint::Prune;
-use crate::command::{Command, Issued};
+use crate::command::{Command, Secret};
 use crate::consumer::PollConsumer;
 use crate::consumer::poll::NoteSeen;
 use crate::doctor::{Backup, BackupMade, Doctor};
+use crate::embedder::compares;
 use crate::error::{Error, Impossible};
 use crate::kernel::Kernel;
 use crate::line::Patient;
@@ -33,40 +34,34 @@ pub struct Outcome {
     pub answer: Value,
     /// Whether this is the stored first answer to the same key.
     pub replayed: bool,
-    /// A token that was made, for the surface to hand over once.
-    pub issued: Option<Issued>,
-    /// The secret of a hook that was added, to be handed over once as well.
-    pub hook_secret: Option<HookSecret>,
+    /// The secret that was made, for the surface to hand over once.
+    pub secret: Option<Secret>,
 }
 
 impl Outcome {
     /// Returns the answer with what it hands over once.
     pub fn whole(self) -> Value {
-        let mut answer = match self.issued {
-            Some(issued) => with_secret(self.answer, &issued.secret.reveal()),
-            None => self.answer,
+        let (entry, secret) = match &self.secret {
+            None => return self.answer,
+            Some(Secret::Token(issued)) => ("token", issued.secret.reveal()),
+            Some(Secret::Hook(secret)) => ("hook", secret.reveal()),
         };
-        if let (Some(secret), Some(Value::Object(hook))) =
-            (self.hook_secret, answer.get_mut("hook"))
-        {
-            hook.insert("secret".to_owned(), secret.reveal().into());
-        }
-        answer
+        with_secret(self.answer, entry, &secret)
     }
 }
 
 /// An answer to come.
 pub type Call = Pin<Box<dyn Future<Output = Result<Outcome, Error>> + Send>>;
 
-/// Adds a new token to the answer that made it: inside a token's own entry, or beside another's.
-fn with_secret(mut answer: Value, secret: &str) -> Value {
-    match answer.get_mut("token") {
-        Some(Value::Object(token)) => {
-            token.insert("secret".to_owned(), secret.into());
+/// Adds a new secret to the answer that made it: inside its own entry, or as one beside another's.
+fn with_secret(mut answer: Value, entry: &str, secret: &str) -> Value {
+    match answer.get_mut(entry) {
+        Some(Value::Object(entry)) => {
+            entry.insert("secret".to_owned(), secret.into());
         }
         _ => {
             if let Value::Object(answer) = &mut answer {
-                answer.insert("token".to_owned(), secret.into());
+                answer.insert(entry.to_owned(), secret.into());
             }
         }
     }
@@ -83,7 +78,7 @@ pub(super) fn call_command<C: Command + DeserializeOwned>(
         Err(error) => return refused(error),
     };
     match kernel.must_ask(command.embeds()) {
-        None if !command.compares() => done::<C>(kernel.execute(caller, command)),
+        None if !compares(command.embeds()) => done::<C>(kernel.execute(caller, command)),
         asking => done::<C>(kernel.execute_after(asking, caller, command)),
     }
 }
@@ -97,8 +92,7 @@ fn done<C: Command>(
         Ok(Outcome {
             answer: with_number(&reply.answer, "seq", reply.seq.get())?,
             replayed: reply.replayed,
-            issued: C::issued(&reply.answer),
-            hook_secret: C::hook_secret(&reply.answer),
+            secret: C::secret(&reply.answer),
         })
     })
 }
@@ -127,8 +121,7 @@ fn read<T: Serialize + Send>(
         Ok(Outcome {
             answer: with_number(&read.answer, "as_of_seq", read.as_of_seq.get())?,
             replayed: false,
-            issued: None,
-            hook_secret: None,
+            secret: None,
         })
     })
 }
@@ -148,8 +141,7 @@ pub(super) fn call_patiently<C: Patient + DeserializeOwned>(
         Ok(Outcome {
             answer: with_number(&reply.answer, "seq", reply.seq.get())?,
             replayed: reply.replayed,
-            issued: None,
-            hook_secret: None,
+            secret: None,
         })
     })
 }
@@ -318,8 +310,7 @@ fn beside<T: Serialize + Send + 'static>(
         Ok(Outcome {
             answer: serde_json::to_value(work.await?)?,
             replayed: false,
-            issued: None,
-            hook_secret: None,
+            secret: None,
         })
     })
 }

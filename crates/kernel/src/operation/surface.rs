@@ -60,6 +60,8 @@ pub enum Pace {
 pub enum Effect {
     /// It changes nothing.
     Reads,
+    /// It makes a copy elsewhere, and changes nothing of what it copies.
+    Copies,
     /// It adds something; repeated, it adds another.
     Adds,
     /// It takes something for the caller; repeated, it takes the next.
@@ -143,8 +145,18 @@ impl Operation {
 impl Effect {
     /// Tells whether an operation with this effect is a write.
     pub const fn writes(self) -> bool {
+        self.creates() || matches!(self, Self::Takes | Self::Sets | Self::Ends)
+    }
+
+    /// Tells whether there is something more after each call.
+    pub const fn creates(self) -> bool {
+        matches!(self, Self::Copies | Self::Adds)
+    }
+
+    /// Tells whether it changes the database or its archive, and not only what lies beside them.
+    pub const fn changes(self) -> bool {
         match self {
-            Self::Reads => false,
+            Self::Reads | Self::Copies => false,
             Self::Adds | Self::Takes | Self::Sets | Self::Ends => true,
         }
     }

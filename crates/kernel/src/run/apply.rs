@@ -287,53 +287,29 @@ impl Steered {
     }
 }
 
-impl Apply for RunPaused {
-    of_run!(0.id, 0.project);
+/// What moves a run to a state, for a reason, does only that.
+macro_rules! steers {
+    ($($event:ident => $state:ident),*) => { $(
+        impl Apply for $event {
+            of_run!(0.id, 0.project);
 
-    fn apply(&self, place: Place, tables: &mut Tables<'_>) -> Result<(), StoreError> {
-        steer(&self.0, RunState::Paused, place, tables)
-    }
+            fn apply(&self, place: Place, tables: &mut Tables<'_>) -> Result<(), StoreError> {
+                steer(&self.0, RunState::$state, place, tables)
+            }
 
-    fn redacted(&self) -> Option<Redacted> {
-        Some(Redacted::to(Self(self.0.redacted())))
-    }
+            fn redacted(&self) -> Option<Redacted> {
+                Some(Redacted::to(Self(self.0.redacted())))
+            }
+        }
+    )* };
 }
 
-impl Apply for RunResumed {
-    of_run!(0.id, 0.project);
-
-    fn apply(&self, place: Place, tables: &mut Tables<'_>) -> Result<(), StoreError> {
-        steer(&self.0, RunState::Active, place, tables)
-    }
-
-    fn redacted(&self) -> Option<Redacted> {
-        Some(Redacted::to(Self(self.0.redacted())))
-    }
-}
-
-impl Apply for RunCancelled {
-    of_run!(0.id, 0.project);
-
-    fn apply(&self, place: Place, tables: &mut Tables<'_>) -> Result<(), StoreError> {
-        steer(&self.0, RunState::Cancelled, place, tables)
-    }
-
-    fn redacted(&self) -> Option<Redacted> {
-        Some(Redacted::to(Self(self.0.redacted())))
-    }
-}
-
-impl Apply for RunFailed {
-    of_run!(0.id, 0.project);
-
-    fn apply(&self, place: Place, tables: &mut Tables<'_>) -> Result<(), StoreError> {
-        steer(&self.0, RunState::Failed, place, tables)
-    }
-
-    fn redacted(&self) -> Option<Redacted> {
-        Some(Redacted::to(Self(self.0.redacted())))
-    }
-}
+steers!(
+    RunPaused => Paused,
+    RunResumed => Active,
+    RunCancelled => Cancelled,
+    RunFailed => Failed
+);
 
 impl Apply for RunUpdated {
     of_run!(id, project);

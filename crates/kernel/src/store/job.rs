@@ -7,12 +7,12 @@ use tokio::sync::oneshot;
 
 use super::{Row, Rows, StoreError};
 use crate::actor::{Actor, Caller, IdempotencyKey, Party};
+use crate::agent::table::stored_silence_us;
 use crate::ambient::Ambient;
 use crate::command::{Command, Stop};
 use crate::error::Error;
 use crate::line::Mark;
 use crate::params;
-use crate::presence::Presence;
 use crate::query::Query;
 use crate::ticket::{AsOf, Reply};
 use crate::token::table;
@@ -102,7 +102,7 @@ impl<C: Command> CommandJob<C> {
         let mut tx = WriteTx::new(batch, &self.caller.actor, self.caller.correlation.as_ref());
         let (actor, first) = admit(&mut tx, &self.caller, C::NAME)?;
         actor.must_be_one_of(C::NAME, C::WHO)?;
-        hear(&actor, tx.presence());
+        hear(&actor, &mut tx)?;
         if let Some(first) = first {
             return Ok(first.replay::<C>(&request_sha256)?);
         }
@@ -179,10 +179,16 @@ impl<C: Command> Job for CommandJob<C> {
 }
 
 /// Any call with a good credential counts as a sign of life.
-fn hear(actor: &Actor, presence: &Presence) {
-    if let Actor::Agent { agent, .. } = actor {
-        presence.touch(*agent, None, None);
+fn hear(actor: &Actor, read: &mut impl Read) -> Result<(), StoreError> {
+    let Actor::Agent { agent, .. } = actor else {
+        return Ok(());
+    };
+    let is_news = !read.presence().knows(*agent);
+    read.presence().touch(*agent, None, None);
+    if is_news && let Some(ago_us) = stored_silence_us(read, *agent)? {
+        read.presence().is_stored(*agent, ago_us.max(0));
     }
+    Ok(())
 }
 
 /// The first answer to an idempotency key.
@@ -342,7 +348,7 @@ impl<Q: Query> QueryJob<Q> {
             }
         }
         actor.must_be_one_of(Q::NAME, Q::WHO)?;
-        hear(&actor, snapshot.presence());
+        hear(&actor, snapshot)?;
         self.query.run(&actor, snapshot)
     }
 }

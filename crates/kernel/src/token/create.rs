@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::event::TokenCreated;
 use super::table::{self, Token};
 use crate::actor::Party;
-use crate::command::{Command, Issued, Stop};
+use crate::command::{Command, Issued, Secret, Stop};
 use crate::error::Error;
 use crate::project::table::{self as project_table, Label, ProjectRef};
 use crate::tx::{Read, WriteTx};
@@ -67,11 +67,11 @@ impl Command for CreateToken {
         Ok(issue(tx, id, owner)?)
     }
 
-    fn issued(answer: &MadeToken) -> Option<Issued> {
-        Some(Issued {
+    fn secret(answer: &MadeToken) -> Option<Secret> {
+        Some(Secret::Token(Issued {
             secret: answer.secret.clone()?,
             agent: None,
-        })
+        }))
     }
 }
 

@@ -9,7 +9,7 @@ use axum::http::{Response as HttpResponse, StatusCode};
 use axum::response::{IntoResponse, Response};
 use comity_kernel::Error;
 use comity_kernel::mail::attachment::Base64;
-use comity_kernel::operation::{Bytes, Effect, Operation, Outcome};
+use comity_kernel::operation::{Bytes, Operation, Outcome};
 use serde_json::Value;
 
 /// An error on its way out: its code's status, and the object every surface shows.
@@ -38,7 +38,7 @@ impl IntoResponse for Refusal {
 /// Writes an outcome: 201 for what was created just now, 200 for everything else.
 pub(super) fn done(operation: &Operation, outcome: Outcome) -> Response {
     let existed = outcome.answer.get("created") == Some(&Value::Bool(false));
-    let creates = operation.effect == Effect::Adds || outcome.answer.get("created").is_some();
+    let creates = operation.effect.creates() || outcome.answer.get("created").is_some();
     let status = match (creates, outcome.replayed || existed) {
         (true, false) => StatusCode::CREATED,
         _ => StatusCode::OK,

@@ -169,7 +169,7 @@ fn responses(operation: &Operation) -> Map<String, Value> {
         _ => answer("Done."),
     };
     responses.insert("200".to_owned(), done);
-    if operation.effect == Effect::Adds || tells_whether_new {
+    if operation.effect.creates() || tells_whether_new {
         responses.insert("201".to_owned(), answer("Created."));
     }
     for status in statuses() {

@@ -2,7 +2,7 @@
 
 use comity_domain::ProjectKey;
 use comity_kernel::actor::Caller;
-use comity_kernel::command::Issued;
+use comity_kernel::command::{Issued, Secret};
 use comity_kernel::operation::{self, Operation};
 use comity_kernel::project::{EnsureProject, ProjectRef};
 use comity_kernel::{Actor, Error};
@@ -101,7 +101,10 @@ async fn run(
         server.known.forget(token);
     }
     let outcome = answered?;
-    match (outcome.issued, &server.settings.data) {
+    match (
+        outcome.secret.and_then(Secret::token),
+        &server.settings.data,
+    ) {
         (Some(issued), Some(data)) => {
             let file = data.keep_token(&issued)?;
             Ok(with_file(outcome.answer, &file.display().to_string()))

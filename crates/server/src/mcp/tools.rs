@@ -167,7 +167,7 @@ fn described(mut schema: Value) -> (String, Map<String, Value>) {
 fn hints(effect: Effect) -> model::ToolAnnotations {
     let (destructive, idempotent) = match effect {
         Effect::Reads | Effect::Sets => (false, true),
-        Effect::Adds | Effect::Takes => (false, false),
+        Effect::Copies | Effect::Adds | Effect::Takes => (false, false),
         Effect::Ends => (true, true),
     };
     model::ToolAnnotations::new()

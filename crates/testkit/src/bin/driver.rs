@@ -160,8 +160,7 @@ fn finished(answer: Result<Value, Error>) -> Call {
         answer.map(|answer| operation::Outcome {
             replayed: false,
             answer,
-            issued: None,
-            hook_secret: None,
+            secret: None,
         })
     })
 }

@@ -54,6 +54,16 @@ fn every_operation_has_its_route_and_its_command_and_no_two_share_one() {
     }
 }
 
+// A14: whatever else writes is refused where the database has lost its end
+#[test]
+fn a_write_that_changes_nothing_kept_is_a_copy() {
+    let beside = OPERATIONS
+        .iter()
+        .filter(|operation| operation.effect.writes() && !operation.effect.changes());
+    let names: Vec<_> = beside.map(|operation| operation.name).collect();
+    assert_eq!(names, ["backup", "export"]);
+}
+
 // F10
 #[test]
 fn an_operation_inside_a_tool_names_a_tool_that_is_there() {

@@ -9,6 +9,7 @@ use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
 
 use comity_kernel::ambient::Entropy;
+use comity_kernel::command::Secret;
 use comity_kernel::failpoint::{Action, Gate};
 use comity_kernel::operation::{self, Outcome};
 use comity_kernel::project::{EnsureProject, EnsuredProject};
@@ -422,8 +423,7 @@ fn submit(kernel: &Kernel, at: usize, item: &Item) -> Pin<Box<dyn Future<Output 
                 let answer = ticket.await.map(|reply| Outcome {
                     replayed: reply.replayed,
                     answer: json!({ "seq": reply.seq }),
-                    issued: None,
-                    hook_secret: None,
+                    secret: None,
                 });
                 shown(answer)
             })
@@ -434,7 +434,8 @@ fn submit(kernel: &Kernel, at: usize, item: &Item) -> Pin<Box<dyn Future<Output 
 fn shown(answer: Result<Outcome, Error>) -> Value {
     match answer {
         Ok(outcome) => {
-            let token = outcome.issued.map(|issued| issued.secret.reveal());
+            let token = outcome.secret.and_then(Secret::token);
+            let token = token.map(|issued| issued.secret.reveal());
             json!({ "answer": outcome.answer, "token": token })
         }
         Err(error) => error.to_json(),

@@ -116,6 +116,37 @@ fn a_broken_link_is_noticed_before_anything_is_written() {
     assert_eq!(refused.code().exit, 8, "{refused:?}");
 }
 
+// L11 S21: a connection that is opened late does not make a database, and does not write another one
+#[test]
+fn a_database_that_was_taken_away_is_not_written() {
+    let mut kit = filled(Engine::Sqlite);
+    kit.stop();
+    let path = file_of(kit.options());
+    let old = path.with_extension("old");
+    std::fs::copy(&path, &old).unwrap();
+    kit.reopen(|options| options.sharing = Sharing::Shared)
+        .unwrap();
+    kit.run(register("web", "Pink")).unwrap();
+    kit.reopen(|_| {}).unwrap();
+    std::fs::rename(&path, path.with_extension("away")).unwrap();
+    for beside in ["comity.db-wal", "comity.db-shm"] {
+        let _ = std::fs::remove_file(path.with_file_name(beside));
+    }
+    let refused = kit.run(register("web", "Red2")).unwrap_err();
+    assert!(matches!(refused, Error::Busy { .. }), "{refused:?}");
+    assert!(!path.exists());
+    std::fs::rename(&old, &path).unwrap();
+    let refused = kit.run(register("web", "Red2")).unwrap_err();
+    assert!(
+        refused
+            .to_string()
+            .contains("another database took its place"),
+        "{refused:?}"
+    );
+    let written = kit.shell("select count(*) from agent where name = 'Red2'");
+    assert_eq!(written.unwrap().trim(), "0");
+}
+
 // What follows looks at the bytes of a file, which only SQLite has.
 
 fn file_of(options: &Options) -> PathBuf {

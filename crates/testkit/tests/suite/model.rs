@@ -8,6 +8,7 @@ use comity_domain::{AgentId, ProjectId, TokenId};
 use comity_kernel::actor::IdempotencyKey;
 use comity_kernel::agent::{GetAgent, ListAgents, RegisterAgent, RetireAgent, UpdateAgent};
 use comity_kernel::agent::{RotateToken, table as agents};
+use comity_kernel::command::Secret;
 use comity_kernel::project::{EnsureProject, ListProjects, UpdateProject, table as projects};
 use comity_kernel::token::{CreateToken, ListTokens, RevokeToken, table as tokens};
 use comity_kernel::{Actor, Caller, Command, Error};
@@ -401,7 +402,8 @@ impl Run {
             Err(error) => return Expected::Refused(refusal(&error)),
         };
         let view = view(&reply.answer);
-        let token = C::issued(&reply.answer).map(|issued| {
+        let secret = C::secret(&reply.answer).and_then(Secret::token);
+        let token = secret.map(|issued| {
             let secret = issued.secret.reveal();
             let read = self.kit.kernel().authenticate(&secret).wait();
             let actor = read.expect("a new token is good").answer;

@@ -1,6 +1,7 @@
 //! Presence: in memory, flushed now and then, off the log.
 
 use comity_kernel::agent::{GetAgent, Heartbeat, ListAgents, Orient};
+use comity_kernel::options::Sharing;
 use comity_testkit::kit::{register, request};
 use comity_testkit::{Kit, both_engines};
 use serde_json::json;
@@ -76,6 +77,31 @@ both_engines! {
         kit.ask_as(blue, Orient {}).unwrap();
         kit.kernel().tidy().wait().unwrap();
         assert_ne!(stored(), first);
+    }
+
+    // F5: kernels that live for one question each write no more than one that stays
+    fn short_lives_write_signs_of_life_as_seldom(engine) {
+        let mut kit = Kit::with(engine, |options| options.sharing = Sharing::Shared);
+        kit.project("/srv/web");
+        let (_, blue) = kit.agent("web", "Blue");
+        let beat: Heartbeat = request(&json!({ "status": "working" }));
+        kit.ask_as(blue.clone(), beat).unwrap();
+        kit.stop();
+        let stored = |kit: &Kit| kit.shell("select seen_at, status from presence").unwrap();
+        let first = stored(&kit);
+        assert!(first.trim().ends_with("|working"), "{first}");
+        kit.clock.advance_us(9 * SECOND);
+        kit.restart();
+        kit.ask_as(blue.clone(), Orient {}).unwrap();
+        kit.stop();
+        assert_eq!(stored(&kit), first);
+        kit.clock.advance_us(SECOND);
+        kit.restart();
+        kit.ask_as(blue, Orient {}).unwrap();
+        kit.stop();
+        let second = stored(&kit);
+        assert_ne!(second, first);
+        assert!(second.trim().ends_with("|working"), "what it was at stays known: {second}");
     }
 
     fn lists_filter_by_activity(engine) {

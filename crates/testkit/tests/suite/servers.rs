@@ -4,7 +4,8 @@ use std::sync::{Arc, Barrier};
 use std::time::{Duration, Instant};
 
 use comity_domain::Seq;
-use comity_kernel::options::Sharing;
+use comity_kernel::options::{Database, Sharing};
+use comity_kernel::project::ListProjects;
 use comity_kernel::{Actor, Caller, Error, Kernel};
 use comity_testkit::kit::{operator_with_key, register};
 use comity_testkit::{Engine, Kit, both_engines};
@@ -166,4 +167,27 @@ fn killed_connections_are_replaced() {
             comity_testkit::kit::request(&serde_json::json!({ "project": "web" }));
         assert_eq!(kit.ask(list).unwrap().answer.items.len(), round + 1);
     }
+}
+
+// Whoever ends last merges what others wrote, even if it only asked: the file alone is then whole.
+#[test]
+fn a_question_that_ends_last_leaves_one_whole_file() {
+    let mut kit = Kit::with(Engine::Sqlite, |options| {
+        options.sharing = Sharing::Shared;
+    });
+    kit.project("/srv/web");
+    kit.restart();
+    kit.ask(ListProjects::default()).unwrap();
+    let other = second(&kit);
+    let registered = other.execute(Actor::OPERATOR.into(), register("web", "Blue"));
+    registered.wait().unwrap();
+    drop(other);
+    let Database::Sqlite(file) = &kit.options().database else {
+        panic!("a file");
+    };
+    let wal = file.path.with_file_name("comity.db-wal");
+    let bytes = || std::fs::metadata(&wal).map_or(0, |wal| wal.len());
+    assert!(bytes() > 0, "the other could not merge it");
+    kit.stop();
+    assert_eq!(bytes(), 0);
 }

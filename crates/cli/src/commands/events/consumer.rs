@@ -29,7 +29,6 @@ const CONSUMER: &[Column] = &[
 
 /// Consumers.
 #[derive(Subcommand)]
-#[command(defer = true)]
 pub(crate) enum ConsumerCommand {
     /// Register a consumer, or take over the one of this name.
     Add(Add),

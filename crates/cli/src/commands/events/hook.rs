@@ -46,7 +46,6 @@ const LETTER: &[Column] = &[
 
 /// Hooks.
 #[derive(Subcommand)]
-#[command(defer = true)]
 pub(crate) enum HookCommands {
     /// Have events told to a service or a program.
     #[command(

@@ -19,7 +19,6 @@ use crate::token_file;
 
 /// Agents of a run.
 #[derive(Subcommand)]
-#[command(defer = true)]
 pub(crate) enum AgentCommand {
     /// Let an agent take part in a run; the check `agents_complete` waits for it.
     Add(Add),

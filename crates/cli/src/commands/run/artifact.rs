@@ -19,7 +19,6 @@ use crate::show::{Shown, View, evidence};
 
 /// Artifacts.
 #[derive(Subcommand)]
-#[command(defer = true)]
 pub(crate) enum ArtifactCommand {
     /// Add what a phase left behind: a file of the project, a URL, or a hash.
     Add(Add),

@@ -11,7 +11,7 @@ use crate::actor::Party;
 use crate::archive::archivist::{AskStatus, Rebuild, Rebuilt, Retried, Retry, Verified, Verify};
 use crate::archive::{ArchiveStatus, Export, Exported};
 use crate::doctor::{Backup, BackupMade, Doctor, Findings};
-use Effect::{Adds, Reads, Sets};
+use Effect::{Copies, Reads, Sets};
 use Method::{Get, Post};
 use NoTool::Person;
 use Tool::Named;
@@ -51,7 +51,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
     Operation {
         name: "backup",
         who: &[Party::Operator],
-        effect: Adds,
+        effect: Copies,
         routes: &[route(Post, "/api/backup", &[])],
         tool: Tool::None(Person),
         commands: &["backup"],
@@ -61,7 +61,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
         call: call_backup,
         describe: || Schemas::new::<Backup, BackupMade>(Number::Own),
     },
-    archivist::<Export, Exported>("export", Adds, call_export)
+    archivist::<Export, Exported>("export", Copies, call_export)
         .http(&[route(Post, "/api/export", &[])])
         .mcp(Tool::None(Person))
         .cli(&["export"]),

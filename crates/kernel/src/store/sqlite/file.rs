@@ -44,8 +44,8 @@ pub struct SqliteFile {
 impl SqliteFile {
     /// Opens the write connection, makes what is relied on so, and reads it back.
     pub(crate) fn open_writer(&self) -> Result<SqliteWriter, StoreError> {
-        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE;
-        let conn = self.open(flags)?;
+        // It was made before, private; a file that is gone is not made anew in its place.
+        let conn = self.open(OpenFlags::SQLITE_OPEN_READ_WRITE)?;
         if conn.is_readonly(rusqlite::MAIN_DB).map_err(classify)? {
             // SQLite opens for reading what it may not write, and says nothing.
             return Err(StoreError::Unwritable(Arc::new(OpenedReadOnly)));
@@ -129,6 +129,12 @@ impl SqliteFile {
             Ok(what) => Err(Error::Damaged { what }),
             Err(error) => Err(error.into()),
         }
+    }
+
+    /// Tells whether the file may be written. What a connection that may only read it leaves beside it
+    /// nobody could write later.
+    pub(crate) fn is_writable(&self) -> bool {
+        rustix::fs::access(&self.path, rustix::fs::Access::WRITE_OK).is_ok()
     }
 
     pub(super) fn bytes(&self) -> u64 {
@@ -240,6 +246,7 @@ mod tests {
             reserve_bytes: 0,
             vfs: None,
         };
+        crate::datadir::make_private_database(&file.path).unwrap();
         (directory, file)
     }
 

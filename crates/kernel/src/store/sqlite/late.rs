@@ -8,12 +8,12 @@ use comity_domain::Seq;
 
 use super::{SqliteFile, SqliteWriter};
 use crate::store::search::FullText;
-use crate::store::{
-    CommitError, Head, Param, ReadEngine, Rows, Session, StoreError, Visit, WriteEngine,
-};
+use crate::store::{CommitError, Head, Param, Rows, Session, StoreError, Visit, WriteEngine};
 
-/// What a database must stand before the first transaction.
-type Examine = fn(&mut dyn ReadEngine) -> Result<Head, StoreError>;
+/// What a database must stand before the first transaction, in a snapshot of the connection that will
+/// write it.
+pub(crate) type Examine =
+    Box<dyn Fn(&mut dyn Session, &Head) -> Result<(), StoreError> + Send + Sync>;
 
 /// A write connection that may not be there yet.
 pub(crate) struct LateWriter {
@@ -31,15 +31,30 @@ impl LateWriter {
         }
     }
 
+    fn open(&self) -> Result<SqliteWriter, StoreError> {
+        let mut writer = self.file.open_writer()?;
+        writer.look(&*self.examine)?;
+        Ok(writer)
+    }
+
+    /// Returns the connection of a transaction that has begun.
     fn writer(&mut self) -> Result<&mut SqliteWriter, StoreError> {
-        let opened = if let Some(opened) = self.opened.take() {
-            opened
-        } else {
-            let mut opened = self.file.open_writer()?;
-            (self.examine)(&mut opened)?;
-            opened
-        };
-        Ok(self.opened.insert(opened))
+        self.opened
+            .as_mut()
+            .ok_or(StoreError::Shape("a transaction"))
+    }
+}
+
+/// Merges what others wrote and could not merge, if this process was the last: a reader cannot, and a
+/// copy of the file alone would lack it.
+impl Drop for LateWriter {
+    fn drop(&mut self) {
+        if self.opened.is_none()
+            && self.file.wal_bytes() > 0
+            && let Err(error) = self.file.open_writer()
+        {
+            tracing::debug!(error = %error, "the write-ahead log was left as it is");
+        }
     }
 }
 
@@ -73,7 +88,10 @@ impl Session for LateWriter {
 
 impl WriteEngine for LateWriter {
     fn begin(&mut self) -> Result<Head, StoreError> {
-        WriteEngine::begin(self.writer()?)
+        if self.opened.is_none() {
+            self.opened = Some(self.open()?);
+        }
+        self.writer()?.begin()
     }
 
     fn settle(&mut self) -> Result<(), StoreError> {

@@ -137,6 +137,7 @@ mod tests {
             reserve_bytes: 0,
             vfs: None,
         };
+        crate::datadir::make_private_database(&file.path).unwrap();
         drop(file.open_writer().unwrap());
         let mut reader = file.open_reader(Duration::from_millis(20)).unwrap();
         reader.deadline.set(reader.read_max);

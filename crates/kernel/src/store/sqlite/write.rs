@@ -9,9 +9,7 @@ use rusqlite::Connection;
 use super::statement::{bind, each, read_head};
 use super::{SqliteFile, classify};
 use crate::store::search::FullText;
-use crate::store::{
-    CommitError, Head, Param, ReadEngine, Rows, Session, StoreError, Visit, WriteEngine,
-};
+use crate::store::{CommitError, Head, Param, Rows, Session, StoreError, Visit, WriteEngine};
 
 /// The write connection.
 pub(crate) struct SqliteWriter {
@@ -51,6 +49,17 @@ impl SqliteWriter {
 
     pub(crate) fn connection(&self) -> &Connection {
         &self.conn
+    }
+
+    /// Looks at a snapshot before anything is written.
+    pub(super) fn look(
+        &mut self,
+        examine: impl FnOnce(&mut dyn Session, &Head) -> Result<(), StoreError>,
+    ) -> Result<(), StoreError> {
+        self.run("begin")?;
+        let looked = read_head(&self.conn).and_then(|head| examine(self, &head));
+        self.rollback();
+        looked
     }
 
     /// Goes back to overwriting quickly.
@@ -147,18 +156,6 @@ impl Session for SqliteWriter {
             }
             Rows::Exactly(_) | Rows::Any => Ok(()),
         }
-    }
-}
-
-/// Looks before it writes.
-impl ReadEngine for SqliteWriter {
-    fn begin(&mut self) -> Result<Head, StoreError> {
-        self.run("begin")?;
-        read_head(&self.conn).inspect_err(|_| self.rollback())
-    }
-
-    fn end(&mut self) {
-        self.rollback();
     }
 }
 

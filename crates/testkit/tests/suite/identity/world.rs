@@ -1,6 +1,7 @@
 //! Two projects with agents and their mail, and every kind of credential there is.
 
 use comity_kernel::actor::Party;
+use comity_kernel::command::Secret;
 use comity_kernel::operation::{self, Operation, Outcome};
 use comity_kernel::{Actor, Caller, Error};
 use comity_testkit::{Engine, Kit};
@@ -47,7 +48,8 @@ impl World {
             kit.project(key);
         }
         let token = |name: &str, request: Value| {
-            let issued = called(&kit, &Actor::OPERATOR, name, request).issued;
+            let secret = called(&kit, &Actor::OPERATOR, name, request).secret;
+            let issued = secret.and_then(Secret::token);
             issued.expect("a token").secret.reveal()
         };
         let agent = |project: &str, name: &str| {
