@@ -89,6 +89,15 @@ pub enum GitError {
         /// The last thing it said.
         said: String,
     },
+    /// The system, or the repository it was to work on, kept it from its work: whatever it was given
+    /// is not to blame.
+    #[error("`git {command}` could not do its work: {said}")]
+    Hindered {
+        /// What it was called for.
+        command: String,
+        /// What it said of that.
+        said: String,
+    },
     /// Somebody ended it: whatever it was given is not to blame.
     #[error("`git {command}` was ended by signal {signal}")]
     Ended {

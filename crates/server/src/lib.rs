@@ -218,7 +218,9 @@ impl Server {
         let mut gave_up = self.kernel.gave_up();
         let upkeep = tokio::spawn(upkeep::run(Arc::clone(&self.kernel)));
         let (kernel, feeds) = (Arc::clone(&self.kernel), Arc::clone(&self.feeds));
-        let tail = tokio::spawn(feed::tail(Arc::clone(&kernel), Arc::clone(&feeds)));
+        let failpoints = self.ambient.failpoints.clone();
+        let tail = feed::tail(Arc::clone(&kernel), Arc::clone(&feeds), failpoints);
+        let tail = tokio::spawn(tail);
         let (stop_following, stopped) = watch::channel(false);
         let archiving = tokio::spawn(self.archive.follow(kernel.head(), stopped.clone()));
         let telling = Telling::new(

@@ -34,9 +34,14 @@ pub(super) fn list_place(page: i64) -> String {
     }
 }
 
+/// Tells how many pages a run has: what was pruned cannot be shown.
+pub(super) const fn pages_for(run: &ExportedRun) -> i64 {
+    pages_of(run.events - run.pruned, STEPS)
+}
+
 /// Links a run's pages.
 pub(super) fn links(run: &ExportedRun, page: i64) -> String {
-    let last = pages_of(run.events, STEPS);
+    let last = pages_for(run);
     pages(page, last, |page| place(run.run.id, page))
 }
 
@@ -69,6 +74,11 @@ pub(super) fn line(run: &ExportedRun) -> String {
     )
 }
 
+/// Writes the line of one that cannot be read.
+pub(super) fn unreadable_line(id: RunId) -> String {
+    format!("<li><bdi>Run {id}</bdi>\n<p class=\"about\">its events cannot be read</p></li>\n")
+}
+
 /// Writes how a run stands.
 pub(super) fn head(run: &ExportedRun) -> String {
     let then = &run.run;
@@ -95,6 +105,10 @@ pub(super) fn head(run: &ExportedRun) -> String {
             ""
         };
         let _ = write!(text, " · budget {budget} tokens{enforced}");
+    }
+    if run.pruned > 0 {
+        let pruned = counted(run.pruned, "event");
+        let _ = write!(text, " · its first {pruned}: in the archive alone");
     }
     let goal = html(&then.goal);
     let _ = write!(

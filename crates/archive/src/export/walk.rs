@@ -43,7 +43,7 @@ pub fn export(kernel: &Kernel, exporting: &Exporting) -> Result<Exported, Error>
         pages: 0,
     };
     let summaries = walk.threads()?;
-    let runs = walk.runs()?;
+    let (runs, unreadable_runs) = walk.runs()?;
     let (messages, mut pages) = (walk.messages, walk.pages);
     walk.words.end()?;
     pages += index::write(&site, kernel, (&scope, exporting.at), (summaries, runs))?;
@@ -52,6 +52,7 @@ pub fn export(kernel: &Kernel, exporting: &Exporting) -> Result<Exported, Error>
         directory,
         messages,
         runs,
+        unreadable_runs,
         pages,
     })
 }

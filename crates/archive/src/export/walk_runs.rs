@@ -1,7 +1,7 @@
 //! Walks the runs of a project and writes their pages.
 
 use comity_domain::{RunId, Seq};
-use comity_kernel::archive::export_runs::{ExportRuns, ExportSteps, ExportedRun};
+use comity_kernel::archive::export_runs::{ExportRuns, ExportSteps, ExportedRun, FoundRun};
 use comity_kernel::{Actor, Error};
 
 use super::page::{FOOT, counted, head, pages, pages_of};
@@ -15,9 +15,10 @@ const RUNS_READ: i64 = 100;
 const STEPS_READ: i64 = 50;
 
 impl Walk<'_> {
-    /// Writes every run and the list of them, and tells how many there are.
-    pub(super) fn runs(&mut self) -> Result<i64, Error> {
-        let (mut lines, mut after) = (Vec::new(), RunId::new(0));
+    /// Writes every run and the list of them, and tells how many there are and which of them cannot
+    /// be read.
+    pub(super) fn runs(&mut self) -> Result<(i64, Vec<RunId>), Error> {
+        let (mut lines, mut unreadable, mut after) = (Vec::new(), Vec::new(), RunId::new(0));
         loop {
             let asked = ExportRuns {
                 project: self.scope.project,
@@ -27,15 +28,23 @@ impl Walk<'_> {
             };
             let runs = self.kernel.query(Actor::System, asked).wait()?.answer;
             let Some(last) = runs.last() else { break };
-            after = last.run.id;
+            after = last.id();
             for one in &runs {
-                self.run(one)?;
-                lines.push(run::line(one));
+                lines.push(match one {
+                    FoundRun::Read(one) => {
+                        self.run(one)?;
+                        run::line(one)
+                    }
+                    FoundRun::Unreadable(id) => {
+                        unreadable.push(*id);
+                        run::unreadable_line(*id)
+                    }
+                });
             }
         }
         lines.reverse();
         self.list(&lines)?;
-        Ok(i64::try_from(lines.len()).unwrap_or(i64::MAX))
+        Ok((i64::try_from(lines.len()).unwrap_or(i64::MAX), unreadable))
     }
 
     /// Writes the list, the newest run first; without runs there is none.
@@ -65,7 +74,7 @@ impl Walk<'_> {
     fn run(&mut self, one: &ExportedRun) -> Result<(), Error> {
         let (id, title) = (one.run.id, run::title(one));
         let mut after = Seq::ZERO;
-        for page in 1..=pages_of(one.events, STEPS) {
+        for page in 1..=run::pages_for(one) {
             let mut sheet = self.site.file(&run::place(id, page))?;
             let way = "<nav><a href=\"runs.html\">All runs</a></nav>\n";
             sheet.push(&head(&title, way))?;

@@ -220,12 +220,11 @@ impl Archiver {
         let noted = noted.map_or(Seq::ZERO, |position| position.through);
         if noted < archive.through() {
             archive.flush()?;
-            let moved = self.kernel.archive_moved(
-                archive.id().clone(),
-                noted.next(),
-                archive.through(),
-                Vec::new(),
-            );
+            let span = (noted.next(), archive.through());
+            // Nobody knows any more when its events were read.
+            let moved =
+                self.kernel
+                    .archive_moved(archive.id().clone(), span, Seq::ZERO, Vec::new());
             moved.wait()?;
         }
         Ok(archive)
@@ -350,14 +349,15 @@ impl Archiver {
             return Ok(());
         };
         let id = archive.id().clone();
+        let span = (first.seq, last.seq);
         let moved = self
             .kernel
-            .archive_moved(id, first.seq, last.seq, quarantined);
+            .archive_moved(id, span, batch.read_at, quarantined);
         moved.wait()?;
         self.failpoint("archive.after_cursor")
     }
 
-    fn failpoint(&self, name: &'static str) -> Result<(), ArchiveError> {
+    pub(super) fn failpoint(&self, name: &'static str) -> Result<(), ArchiveError> {
         let hit = self.ambient.failpoints.hit(name);
         hit.map_err(|error| ArchiveError::Kernel(error.into()))
     }

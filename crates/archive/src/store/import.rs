@@ -7,6 +7,7 @@ use std::process::{Child, ChildStdin, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 use comity_domain::{Sha256Hex, Timestamp};
+use rustix::io::Errno;
 use rustix::process::Signal;
 
 use super::error::ArchiveError;
@@ -76,11 +77,11 @@ pub(super) fn run(
         .and_then(|reader| reader.join().ok())
         .unwrap_or_default();
     if takes_no_more && !status.success() {
-        return Err(refused(&said, status).into());
+        return Err(refused(&said, status));
     }
     fed?;
     if !status.success() {
-        return Err(refused(&said, status).into());
+        return Err(refused(&said, status));
     }
     let mut lines = said.lines().rev();
     let made = lines.find_map(|line| ObjectId::parse(line.trim().as_bytes()));
@@ -90,21 +91,57 @@ pub(super) fn run(
 /// Signals by which somebody ends a program; by others it ends itself, perhaps for what it was given.
 const FROM_OUTSIDE: [Signal; 4] = [Signal::KILL, Signal::TERM, Signal::INT, Signal::HUP];
 
-fn refused(said: &str, status: ExitStatus) -> GitError {
+/// The exit code of a `git` that minds something. With another one it did not begin, or took
+/// everything and could not move the reference: no file is to blame for that.
+const MINDS: i32 = 128;
+
+/// What keeps any program from its work, whatever that is.
+const HINDRANCES: [Errno; 9] = [
+    Errno::IO,
+    Errno::ROFS,
+    Errno::ACCESS,
+    Errno::PERM,
+    Errno::MFILE,
+    Errno::NFILE,
+    Errno::NOMEM,
+    Errno::STALE,
+    Errno::FBIG,
+];
+
+/// Tells what a `git` that ended without success was up against: its input, which may be the fault
+/// of one file, or its surroundings, which never are (D4).
+fn refused(said: &str, status: ExitStatus) -> ArchiveError {
     let command = "fast-import".to_owned();
     let signal = status.signal().filter(|signal| {
         let is = |outside: &Signal| outside.as_raw() == *signal;
         FROM_OUTSIDE.iter().any(is)
     });
     if let Some(signal) = signal {
-        return GitError::Ended { command, signal };
+        return GitError::Ended { command, signal }.into();
     }
-    let complaint = |line: &&str| line.starts_with("fatal:") || line.starts_with("warning:");
-    let line = said.lines().find(complaint).or_else(|| said.lines().last());
-    GitError::Failed {
-        command,
-        said: line.map_or_else(|| status.to_string(), ToOwned::to_owned),
+    let starts = ["fatal:", "error:", "warning:"];
+    let complains = |line: &&str| starts.iter().any(|start| line.starts_with(start));
+    let names = |error: Errno| {
+        let text = std::io::Error::from(error).to_string();
+        let text = text.split(" (os error").next().unwrap_or_default();
+        let mut lines = said.lines().filter(complains);
+        lines.any(|line| line.trim_end().ends_with(text))
+    };
+    // In one place git has words of its own for it.
+    let is_full = names(Errno::NOSPC) || names(Errno::DQUOT) || said.contains("Out of diskspace");
+    if is_full {
+        return ArchiveError::Full;
     }
+    let is_hindered = status.code().is_some_and(|code| code != MINDS)
+        || HINDRANCES.into_iter().any(names)
+        || said.contains("fatal: not a git repository")
+        || said.contains("fatal: Out of memory");
+    let line = said.lines().find(complains).or_else(|| said.lines().last());
+    let said = line.map_or_else(|| status.to_string(), ToOwned::to_owned);
+    if is_hindered {
+        return GitError::Hindered { command, said }.into();
+    }
+    GitError::Failed { command, said }.into()
 }
 
 fn feed(
@@ -186,14 +223,50 @@ mod tests {
     fn a_killed_git_is_not_the_fault_of_what_it_was_given() {
         for (signal, is_blamed) in [(9, false), (15, false), (11, true), (6, true)] {
             let error = refused("", ExitStatus::from_raw(signal));
-            assert_eq!(
-                matches!(error, GitError::Failed { .. }),
-                is_blamed,
-                "{error}"
-            );
+            let blames = matches!(error, ArchiveError::Git(GitError::Failed { .. }));
+            assert_eq!(blames, is_blamed, "{error}");
         }
         let refusal = refused("fatal: no\n", ExitStatus::from_raw(128 << 8));
         assert_eq!(refusal.to_string(), "`git fast-import` failed: fatal: no");
+    }
+
+    // D4, fault 2: a disk or a quota that is used up is told by what git says, wherever it notices
+    #[test]
+    fn what_keeps_git_from_its_work_is_not_the_fault_of_what_it_was_given() {
+        let ended = |code: i32, said: &str| refused(said, ExitStatus::from_raw(code << 8));
+        for said in [
+            "fatal: write error: Disk quota exceeded\n",
+            "fatal: sha1 file 'objects/pack/tmp_pack_x' write error. Out of diskspace\n",
+            "fast-import: dumping crash report to fast_import_crash_1\nfatal: write error: No space left on device\n",
+            "error: cannot lock ref 'refs/heads/main': Unable to create './refs/heads/main.lock': Disk quota exceeded\n",
+        ] {
+            let error = ended(128, said);
+            assert!(matches!(error, ArchiveError::Full), "{said}: {error}");
+        }
+        for (code, said) in [
+            (128, "fatal: write error: Input/output error\n"),
+            (128, "fatal: write error: Read-only file system\n"),
+            (128, "fatal: not a git repository: '.'\n"),
+            (
+                128,
+                "fatal: Out of memory, malloc failed (tried to allocate 9 bytes)\n",
+            ),
+            (
+                1,
+                "error: cannot update ref 'refs/heads/main': couldn't write './refs/heads/main.lock'\n",
+            ),
+            (1, "error: couldn't set 'refs/heads/main'\n"),
+            (127, "git: error while loading shared libraries\n"),
+        ] {
+            let error = ended(code, said);
+            let is_hindered = matches!(error, ArchiveError::Git(GitError::Hindered { .. }));
+            assert!(is_hindered, "{said}: {error}");
+        }
+        let minded = ended(128, "fatal: invalid path 'a//b'\n");
+        assert!(
+            matches!(minded, ArchiveError::Git(GitError::Failed { .. })),
+            "{minded}"
+        );
     }
 
     // D4: a refusal in the middle of a stream is a refusal, not a broken pipe

@@ -136,10 +136,10 @@ impl Archiver {
             let failed = ArchiveError::io("an unfinished rebuild cannot be removed");
             std::fs::remove_dir_all(&aside).map_err(failed)?;
         }
-        // What is redacted behind it may not be in the source: the new one is clean up to here.
-        let head = *self.kernel().head().borrow();
         // What was pruned comes from the old one.
         let source = Source::of(self)?;
+        // What is redacted behind it may not be in the source: the new one is clean up to here.
+        let head = *source.kernel()?.head().borrow();
         let mut fresh = old.beside(&aside)?;
         let mut commits = 0;
         let mut cuts = self.cuts(&id, Seq::ZERO)?.into_iter();
@@ -151,19 +151,7 @@ impl Archiver {
             .collect();
         while fresh.through() < head {
             let after = fresh.through();
-            let next = loop {
-                match cuts.next() {
-                    Some(cut) if cut <= after => {}
-                    Some(cut) => break Some(cut),
-                    None => {
-                        let more = self.cuts(&id, after)?;
-                        if more.is_empty() {
-                            break None;
-                        }
-                        cuts = more.into_iter();
-                    }
-                }
-            };
+            let next = self.next_cut(&mut cuts, &id, after)?;
             let (end, length) = match next {
                 Some(next) => (next, (next.get() - after.get()).min(ARCHIVE_BATCH_MAX)),
                 None => (Seq::new(i64::MAX), self.batch_max()),
@@ -180,9 +168,12 @@ impl Archiver {
             fresh.repack()?;
         }
         let through = fresh.through();
-        let kept = put_in_place(&aside, &path)?;
+        self.failpoint("rebuild.complete")?;
+        let kept = self.put_in_place(&aside, &path)?;
         drop((fresh, old));
         *turn = None;
+        self.failpoint("rebuild.in_place")?;
+        // Not before it lies there: until then what was redacted is in the old one (I8).
         self.kernel().archive_made_anew(id, head).wait()?;
         Ok(Rebuilt {
             through,
@@ -201,6 +192,20 @@ impl Archiver {
             Some(old) => old.attachment(sha256),
             None => Ok(None),
         }
+    }
+
+    /// Returns where the commit ended that followed this event; nothing if none did.
+    fn next_cut(
+        &self,
+        cuts: &mut std::vec::IntoIter<Seq>,
+        archive: &ArchiveId,
+        after: Seq,
+    ) -> Result<Option<Seq>, ArchiveError> {
+        if let Some(cut) = cuts.find(|cut| *cut > after) {
+            return Ok(Some(cut));
+        }
+        *cuts = self.cuts(archive, after)?.into_iter();
+        Ok(cuts.next())
     }
 
     fn cuts(&self, archive: &ArchiveId, after: Seq) -> Result<Vec<Seq>, ArchiveError> {
@@ -279,24 +284,30 @@ impl Archiver {
     }
 }
 
-/// Puts a repository in the place of another, which is kept under a new name.
-fn put_in_place(fresh: &Path, path: &Path) -> Result<PathBuf, ArchiveError> {
-    let failed = || ArchiveError::io("the rebuilt archive cannot be put in its place");
-    let free = |number: &u32| !path.with_extension(format!("git.old-{number}")).exists();
-    let number = (1..u32::MAX).find(free).unwrap_or(0);
-    let kept = path.with_extension(format!("git.old-{number}"));
-    // At no moment there is none: it may be the only one that has the beginning of the log.
-    match rustix::fs::renameat_with(CWD, fresh, CWD, path, RenameFlags::EXCHANGE) {
-        Ok(()) => std::fs::rename(fresh, &kept).map_err(failed())?,
-        // Some file systems cannot do that.
-        Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => {
-            std::fs::rename(path, &kept).map_err(failed())?;
-            std::fs::rename(fresh, path).map_err(failed())?;
+impl Archiver {
+    /// Puts a repository in the place of another, which is kept under a new name.
+    fn put_in_place(&self, fresh: &Path, path: &Path) -> Result<PathBuf, ArchiveError> {
+        let failed = || ArchiveError::io("the rebuilt archive cannot be put in its place");
+        let free = |number: &u32| !path.with_extension(format!("git.old-{number}")).exists();
+        let number = (1..u32::MAX).find(free).unwrap_or(0);
+        let kept = path.with_extension(format!("git.old-{number}"));
+        // At no moment there is none: it may be the only one that has the beginning of the log.
+        match rustix::fs::renameat_with(CWD, fresh, CWD, path, RenameFlags::EXCHANGE) {
+            Ok(()) => {
+                self.failpoint("rebuild.between")?;
+                std::fs::rename(fresh, &kept).map_err(failed())?;
+            }
+            // Some file systems cannot do that.
+            Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => {
+                std::fs::rename(path, &kept).map_err(failed())?;
+                self.failpoint("rebuild.between")?;
+                std::fs::rename(fresh, path).map_err(failed())?;
+            }
+            Err(error) => return Err(failed()(error.into())),
         }
-        Err(error) => return Err(failed()(error.into())),
+        let parent = path.parent().unwrap_or(Path::new("."));
+        let parent = std::fs::File::open(parent).map_err(failed())?;
+        parent.sync_all().map_err(failed())?;
+        Ok(kept)
     }
-    let parent = path.parent().unwrap_or(Path::new("."));
-    let parent = std::fs::File::open(parent).map_err(failed())?;
-    parent.sync_all().map_err(failed())?;
-    Ok(kept)
 }

@@ -24,7 +24,21 @@ pub(super) struct Whole {
     kernel: Option<Kernel>,
     directory: PathBuf,
     /// There is one at a time.
-    _turn: File,
+    _turn: Turn,
+}
+
+/// The right to have the copy.
+///
+/// It is given back by name: a program that somebody starts at that moment has the file, too, until
+/// it is one of its own.
+struct Turn(File);
+
+impl Drop for Turn {
+    fn drop(&mut self) {
+        if let Err(error) = self.0.unlock() {
+            tracing::warn!(error = %error, "the turn at the whole log ends with the programs started");
+        }
+    }
 }
 
 /// Removes a copy that a crash left, unless somebody uses it: it has what may be redacted since.
@@ -45,13 +59,14 @@ fn place(repository: &Path) -> PathBuf {
     repository.with_extension("whole")
 }
 
-fn turn(repository: &Path) -> Result<File, ArchiveError> {
-    take(&repository.with_extension("whole.lock")).map_err(|error| match error {
-        ArchiveError::Held => ArchiveError::Kernel(Error::Busy {
+fn turn(repository: &Path) -> Result<Turn, ArchiveError> {
+    match take(&repository.with_extension("whole.lock")) {
+        Ok(file) => Ok(Turn(file)),
+        Err(ArchiveError::Held) => Err(ArchiveError::Kernel(Error::Busy {
             reason: "another `archive verify` or `archive rebuild` reads the whole log".to_owned(),
-        }),
-        error => error,
-    })
+        })),
+        Err(error) => Err(error),
+    }
 }
 
 fn failed() -> impl FnOnce(std::io::Error) -> ArchiveError {
@@ -77,6 +92,7 @@ impl Whole {
         };
         let options = Options::sqlite(whole.directory.join("comity.db"));
         Self::fill(archiver, standing, &options)?;
+        archiver.failpoint("whole.filled")?;
         whole.kernel = Some(Kernel::open(options)?);
         Ok(whole)
     }
@@ -99,6 +115,7 @@ impl Whole {
             };
             refill.events(&page, None)?;
             after = last;
+            archiver.failpoint("whole.page")?;
         }
         refill.finish(&standing.epoch)?;
         Ok(())
@@ -142,5 +159,23 @@ impl<'a> Source<'a> {
             Self::Log(kernel) => Ok(kernel),
             Self::Whole(whole) => whole.kernel(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // L8: a program that was started meanwhile has the file a moment longer
+    #[test]
+    fn a_turn_ends_with_whoever_took_it() {
+        let directory = tempfile::tempdir().unwrap();
+        let repository = directory.path().join("archive.git");
+        let first = turn(&repository).unwrap();
+        assert!(turn(&repository).is_err());
+        let inherited = first.0.try_clone().unwrap();
+        drop(first);
+        turn(&repository).unwrap();
+        drop(inherited);
     }
 }

@@ -1,6 +1,7 @@
-//! `git` is killed at each system call by which it changes the disk (D2, D7, D8).
+//! `git` is killed at each system call by which it changes the disk (D2, D7, D8), or the call is
+//! refused (D4).
 //!
-//! `strace` counts the calls and kills; a `git` that is first on the path hands over to it. Every
+//! `strace` counts the calls, and kills or refuses; a `git` that is first on the path hands over to it. Every
 //! call in `scripts/campaign archive`, some of them otherwise.
 
 use std::os::unix::fs::PermissionsExt as _;
@@ -32,7 +33,7 @@ const CALLS: [&str; 15] = [
     "unlinkat",
 ];
 
-/// A `git` on the path that is killed at a call of its own.
+/// A `git` on the path that is killed at a call of its own, or refused it.
 struct Doomed {
     folder: PathBuf,
 }
@@ -45,10 +46,13 @@ impl Doomed {
         let (git, at) = (git.trim(), folder.display());
         let script = format!(
             "#!/bin/sh\n\
-             read -r purpose call number <'{at}/doom'\n\
+             read -r purpose call number doom times <'{at}/doom'\n\
              case \" $* \" in *\" $purpose \"*)\n\
+             if [ \"$times\" -gt 0 ]; then\n\
+             echo \"$purpose $call $number $doom $((times - 1))\" >'{at}/doom'\n\
              exec strace -f -qq -o '{at}/traced' -e \"trace=?$call\" \\\n\
-             -e \"inject=?$call:signal=KILL:when=$number\" '{git}' \"$@\" ;;\n\
+             -e \"inject=?$call:$doom:when=$number\" '{git}' \"$@\"\n\
+             fi ;;\n\
              esac\n\
              exec '{git}' \"$@\"\n"
         );
@@ -60,9 +64,20 @@ impl Doomed {
 
     /// Archives what there is; tells whether `git` was killed meanwhile.
     fn archive(&self, place: &Place, purpose: &str, call: &str, number: usize) -> bool {
+        let doom = format!("{purpose} {call} {number} signal=KILL {}\n", u32::MAX);
+        self.meet(place, &doom, "killed by SIGKILL")
+    }
+
+    /// Archives what there is; tells whether an import was refused a call with this error. Only the
+    /// first ones are, as if what is smaller had room.
+    fn refuse(&self, place: &Place, call: &str, number: usize, error: &str) -> bool {
+        let doom = format!("fast-import {call} {number} error={error} 2\n");
+        self.meet(place, &doom, "(INJECTED)")
+    }
+
+    fn meet(&self, place: &Place, doom: &str, sign: &str) -> bool {
         let traced = self.folder.join("traced");
         std::fs::write(&traced, "").unwrap();
-        let doom = format!("{purpose} {call} {number}\n");
         std::fs::write(self.folder.join("doom"), doom).unwrap();
         let mut path = self.folder.clone().into_os_string();
         path.push(":");
@@ -71,14 +86,10 @@ impl Doomed {
         command.env("PATH", path);
         let ended = command.args(["archive", "sync", "--operator"]);
         let ended = ended.output().unwrap();
-        let killed = std::fs::read_to_string(traced).unwrap();
-        let killed = killed.contains("killed by SIGKILL");
+        let met = std::fs::read_to_string(traced).unwrap().contains(sign);
         // A `git` that puts packs together is missed by nobody.
-        assert!(
-            ended.status.success() || killed,
-            "{purpose} {call} {number}: {ended:?}"
-        );
-        killed
+        assert!(ended.status.success() || met, "{doom}: {ended:?}");
+        met
     }
 }
 
@@ -135,6 +146,43 @@ fn an_import_killed_at_any_call_archives_once() {
     place.must_be_right(sent);
     eprintln!(
         "archive: git fast-import killed at {kills} calls, {messages} messages introduced once, {} s",
+        started.elapsed().as_secs()
+    );
+}
+
+/// Where git notices that there is no room, and one in how many of such calls is refused otherwise.
+const FILLING: [(&str, usize); 4] = [("write", 1), ("fsync", 1), ("rename", 1), ("openat", 9)];
+
+// D4, fault 2: room that is used up, by a quota of which the disk says nothing or for a moment, is the
+// fault of no message
+#[test]
+fn an_import_without_room_at_any_call_puts_nothing_into_quarantine() {
+    let started = Instant::now();
+    let place = with_project("500");
+    let doomed = Doomed::new(&place);
+    place.ask(&["archive", "sync"]);
+    let (mut sent, mut refusals) = (Vec::new(), 0);
+    for (call, step) in FILLING {
+        let step = count("COMITY_ARCHIVE_CALL_STEP", step);
+        for error in ["EDQUOT", "ENOSPC"] {
+            for number in (1..).step_by(step) {
+                sent.push(send(&place, call));
+                if !doomed.refuse(&place, call, number, error) {
+                    break;
+                }
+                refusals += 1;
+                let status = place.ask(&["archive", "status"]);
+                let quarantined = &status["quarantined_count"];
+                assert_eq!(quarantined, 0, "{call} {number} {error}: {status}");
+                place.ask(&["archive", "sync"]);
+            }
+        }
+    }
+    assert!(refusals > 30, "only {refusals} calls");
+    place.must_be_right(sent);
+    must_be_tidy(&place);
+    eprintln!(
+        "archive: git fast-import refused room at {refusals} calls, nothing in quarantine, {} s",
         started.elapsed().as_secs()
     );
 }

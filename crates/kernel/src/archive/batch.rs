@@ -48,6 +48,8 @@ pub struct ArchiveBatch {
 pub struct Batch {
     /// The events.
     pub events: Vec<Recorded>,
+    /// The last event that was committed when they were read.
+    pub read_at: Seq,
     /// What is left of those that were redacted, as the log knows.
     pub redacted: BTreeMap<Seq, String>,
     /// The same, read; what this program does not know has no files.
@@ -160,6 +162,7 @@ impl Query for ArchiveBatch {
         };
         let mut batch = Batch {
             events,
+            read_at: snapshot.head(),
             redacted,
             read,
             ..Batch::default()

@@ -5,7 +5,7 @@
 
 use std::path::PathBuf;
 
-use comity_domain::{MessageId, ProjectId, Seq, Sha256Hex, Slug, Timestamp};
+use comity_domain::{MessageId, ProjectId, RunId, Seq, Sha256Hex, Slug, Timestamp};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -40,6 +40,9 @@ pub struct Exported {
     pub messages: i64,
     /// How many runs are in it.
     pub runs: i64,
+    /// Those of them that are only named, because what happened to them cannot be read.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unreadable_runs: Vec<RunId>,
     /// How many pages it has.
     pub pages: i64,
 }

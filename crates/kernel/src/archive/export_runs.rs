@@ -34,12 +34,33 @@ pub struct ExportedRun {
     pub by: String,
     /// How many events it had.
     pub events: i64,
+    /// How many of them, the oldest, were pruned.
+    pub pruned: i64,
+}
+
+/// A run of an export, or what is left of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum FoundRun {
+    /// One that can be told.
+    Read(Box<ExportedRun>),
+    /// One whose beginning cannot be read: its event is damaged, or of a newer program.
+    Unreadable(RunId),
+}
+
+impl FoundRun {
+    /// Returns its number.
+    pub fn id(&self) -> RunId {
+        match self {
+            Self::Read(run) => run.run.id,
+            Self::Unreadable(id) => *id,
+        }
+    }
 }
 
 impl Query for ExportRuns {
     const NAME: &'static str = "export_runs";
     const WHO: &'static [Party] = &[];
-    type Answer = Vec<ExportedRun>;
+    type Answer = Vec<FoundRun>;
 
     fn run(&self, _: &Actor, snapshot: &mut Snapshot<'_>) -> Result<Self::Answer, Error> {
         let numbers = snapshot.rows(
@@ -50,16 +71,33 @@ impl Query for ExportRuns {
         )?;
         let mut runs = Vec::new();
         for id in numbers {
-            // Those that began later are the last ones.
             let Some(run) = RunThen::read(snapshot, id, self.until)? else {
-                break;
+                // Those that began later are the last ones.
+                if began_after(snapshot, id, self.until)? {
+                    break;
+                }
+                runs.push(FoundRun::Unreadable(id));
+                continue;
             };
             let by = who(snapshot, self.project, run.by)?;
             let events = log_table::count_of_run(snapshot, id, self.until, i64::MAX)?;
-            runs.push(ExportedRun { run, by, events });
+            let pruned = log_table::pruned_of_run(snapshot, id)?;
+            runs.push(FoundRun::Read(Box::new(ExportedRun {
+                run,
+                by,
+                events,
+                pruned,
+            })));
         }
         Ok(runs)
     }
+}
+
+/// Tells whether all that happened to a run came later.
+fn began_after(read: &mut impl Read, run: RunId, until: Seq) -> Result<bool, StoreError> {
+    let had_begun = log_table::count_of_run(read, run, until, 1)? > 0;
+    let end = Seq::new(i64::MAX);
+    Ok(!had_begun && log_table::count_of_run(read, run, end, 1)? > 0)
 }
 
 /// Asks for the next things that happened to a run, in their order.

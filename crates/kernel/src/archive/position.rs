@@ -89,6 +89,8 @@ pub(crate) struct Moved {
     /// The first event of the commit, and the last.
     pub(crate) first: Seq,
     pub(crate) through: Seq,
+    /// The last event that was committed when the commit's events were read; zero if nobody knows.
+    pub(crate) read_at: Seq,
     /// What of it could not be written, and why.
     pub(crate) quarantined: Vec<NotWritten>,
 }
@@ -132,6 +134,7 @@ impl Upkeep for Moved {
             params![&*self.archive, self.through, at],
             Rows::Any,
         )?;
+        self.stay_clean(tx)?;
         if self.first <= self.through {
             tx.write(
                 "insert into archive_commit (archive_id, last_seq, first_seq) values (?1, ?2, ?3)
@@ -150,6 +153,20 @@ impl Upkeep for Moved {
             )?;
         }
         Ok(())
+    }
+}
+
+impl Moved {
+    /// What was redacted before it was read never came into the archive: unless an older commit has
+    /// the words of something, nothing that was redacted by then is in it.
+    fn stay_clean(&self, tx: &mut UpkeepTx<'_, '_>) -> Result<(), StoreError> {
+        tx.write(
+            "update archive set clean_to = ?2 where id = ?1 and clean_to < ?2
+             and not exists (select 1 from redaction where id < ?3
+                and redacted_seq > archive.clean_to and redacted_seq <= ?2)",
+            params![&*self.archive, self.read_at, self.first],
+            Rows::Any,
+        )
     }
 }
 

@@ -26,7 +26,8 @@ pub struct ArchiveStatus {
     pub lag: i64,
     /// When the oldest of them happened.
     pub oldest_at: Option<Timestamp>,
-    /// How many of its events were redacted since it was made: it may still hold what they said.
+    /// How many of its events were redacted since it was last known to hold nothing redacted: it may
+    /// still hold what they said.
     #[serde(default)]
     pub redacted_since_rebuild: i64,
     /// Since when it is not doing well.

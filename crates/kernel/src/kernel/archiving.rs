@@ -83,18 +83,20 @@ impl Kernel {
         })
     }
 
-    /// Notes that an archive has come further, and what of it could not be written.
+    /// Notes that an archive has come further by events that were read when the log had come this
+    /// far, and what of them could not be written.
     pub fn archive_moved(
         &self,
         archive: ArchiveId,
-        first: Seq,
-        through: Seq,
+        (first, through): (Seq, Seq),
+        read_at: Seq,
         quarantined: Vec<NotWritten>,
     ) -> Ticket<()> {
         self.upkeep(Moved {
             archive,
             first,
             through,
+            read_at,
             quarantined,
         })
     }

@@ -150,12 +150,18 @@ pub fn count_of_run(
         params![run, until, max],
         Row::take,
     )?;
+    let pruned = pruned_of_run(read, run)?;
+    Ok(counted.saturating_add(pruned).min(max))
+}
+
+/// Counts the events of a run that were pruned.
+pub fn pruned_of_run(read: &mut impl Read, run: RunId) -> Result<i64, StoreError> {
     let pruned: Option<i64> = read.row(
         "select events from pruned_run where run = ?1",
         params![run],
         Row::take,
     )?;
-    Ok(counted.saturating_add(pruned.unwrap_or(0)).min(max))
+    Ok(pruned.unwrap_or(0))
 }
 
 /// The kinds of event that say what a run is for, where it is and how it stands.

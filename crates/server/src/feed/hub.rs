@@ -22,8 +22,6 @@ pub(crate) struct Hub {
     open: watch::Sender<usize>,
     /// Turns true when every feed must end.
     ending: watch::Sender<bool>,
-    /// How often some of the log could not be told; whoever was there then has missed it.
-    gaps: watch::Sender<u64>,
 }
 
 /// The feeds of one credential.
@@ -42,7 +40,6 @@ pub(super) struct Seat {
 /// What ends a feed from outside.
 pub(super) struct Signals {
     ending: watch::Receiver<bool>,
-    gaps: watch::Receiver<u64>,
     revoked: watch::Receiver<bool>,
 }
 
@@ -70,7 +67,6 @@ impl Default for Hub {
             circles: Mutex::default(),
             open: watch::Sender::new(0),
             ending: watch::Sender::new(false),
-            gaps: watch::Sender::new(0),
         }
     }
 }
@@ -121,7 +117,6 @@ impl Hub {
         self.open.send_modify(|open| *open += 1);
         let signals = Signals {
             ending: self.ending.subscribe(),
-            gaps: self.gaps.subscribe(),
             revoked: circle.revoked.subscribe(),
         };
         let seat = Seat {
@@ -136,11 +131,6 @@ impl Hub {
         if let Some(circle) = self.circles().get(&Credential::Token(token)) {
             circle.revoked.send_replace(true);
         }
-    }
-
-    /// Ends every feed that is open: what comes next cannot be told.
-    pub(super) fn miss(&self) {
-        self.gaps.send_modify(|gaps| *gaps += 1);
     }
 
     /// Ends every feed, now and later.
@@ -178,7 +168,6 @@ impl Signals {
         tokio::select! {
             _ = self.revoked.wait_for(|revoked| *revoked) => End::Revoked,
             _ = self.ending.wait_for(|ending| *ending) => End::Stopped,
-            _ = self.gaps.changed() => End::Failed,
         }
     }
 }

@@ -35,7 +35,7 @@ const WRITE_BYTES_MAX: usize = 4 * 1_024 * 1_024;
 const ALIVE_EVERY: Duration = Duration::from_secs(20);
 /// How long a client may take to hear that it is over.
 const FAREWELL: Duration = Duration::from_secs(1);
-/// The same for a slow one, which has more to take before.
+/// The same for one that is far behind, which has more to take before.
 const FAREWELL_OF_THE_SLOW: Duration = Duration::from_secs(10);
 
 /// Follows the log for an agent, or for the operator what an agent sees.
@@ -134,7 +134,7 @@ impl Line {
     async fn attend(mut self) {
         let ended = self.talk().await;
         let patience = match &ended {
-            Ended::Feed(End::Slow) => FAREWELL_OF_THE_SLOW,
+            Ended::Feed(End::Slow | End::Pruned(_)) => FAREWELL_OF_THE_SLOW,
             Ended::Feed(_) | Ended::Client(_) => FAREWELL,
         };
         let last = match ended {

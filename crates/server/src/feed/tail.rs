@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use comity_domain::Seq;
 use comity_kernel::event::LogAfter;
+use comity_kernel::failpoint::Failpoints;
 use comity_kernel::{Actor, Error, Kernel};
 
 use super::fed::Newest;
@@ -17,7 +18,7 @@ const REST: Duration = Duration::from_millis(250);
 ///
 /// While nobody listens it reads nothing: whoever comes reads the log first, up to a place that is
 /// not before the one looked at here.
-pub(crate) async fn run(kernel: Arc<Kernel>, hub: Arc<Hub>) {
+pub(crate) async fn run(kernel: Arc<Kernel>, hub: Arc<Hub>, failpoints: Failpoints) {
     let mut head = kernel.head();
     let mut told = *head.borrow_and_update();
     let mut newest = Newest::default();
@@ -32,6 +33,8 @@ pub(crate) async fn run(kernel: Arc<Kernel>, hub: Arc<Hub>) {
             }
             continue;
         }
+        // A test may have the whole server stand still here.
+        let _ = failpoints.hit("feeds.before_read");
         match kernel.query(Actor::System, LogAfter { since: told }).await {
             Ok(read) => {
                 for entry in read.answer {
@@ -43,8 +46,8 @@ pub(crate) async fn run(kernel: Arc<Kernel>, hub: Arc<Hub>) {
                 }
             }
             Err(Error::Pruned { oldest_seq }) => {
-                // It stood still so long that another server pruned: whoever listens asks again.
-                hub.miss();
+                // It stood still so long that another server pruned. Whoever listens notices the gap and
+                // asks the log, with its own credential: what revoked it may be gone, too.
                 told = Seq::new(oldest_seq.get() - 1);
             }
             Err(error) => {

@@ -3,6 +3,7 @@
 
 mod ends;
 mod meaning;
+mod pruned;
 mod sight;
 mod slow;
 mod stream;

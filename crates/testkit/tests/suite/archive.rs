@@ -6,6 +6,7 @@ mod dispatches;
 mod epoch;
 mod export;
 mod pruning;
+mod rebuild;
 mod redactions;
 mod runs;
 
@@ -77,6 +78,13 @@ impl Kept {
             .args(arguments)
             .output();
         output.unwrap().stdout
+    }
+
+    /// Whether any object there is has these words.
+    fn holds(&self, words: &str) -> bool {
+        let objects = self.git_bytes(&["cat-file", "--batch-all-objects", "--batch"]);
+        let mut windows = objects.windows(words.len());
+        windows.any(|window| window == words.as_bytes())
     }
 
     /// How many commits introduce or change a path.

@@ -4,10 +4,13 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use comity_domain::{ProjectId, RunId, Seq};
 use comity_kernel::Actor;
+use comity_kernel::archive::export_runs::{ExportRuns, FoundRun};
 use comity_kernel::token::CreateToken;
 use comity_server::archiving::Off;
 use comity_testkit::kit::request;
+use comity_testkit::pruned::prune;
 use comity_testkit::{Engine, Kit, both_engines};
 use serde_json::{Value, json};
 
@@ -179,6 +182,46 @@ both_engines! {
         call(&kit, "resume_run", &json!({ "run": 2 }));
         let (directory, _) = export(&kit, &json!({ "project": "web" }));
         assert!(read(&directory, "run-2.html").contains(">\nresumed</pre>"));
+    }
+
+    // A13: what is damaged harms only itself, and is named
+    fn a_run_that_cannot_be_read_is_named_and_the_others_are_there(engine) {
+        let mut kit = attached(engine);
+        let made = |goal: &str| call(&kit, "create_run", &json!({ "project": "web", "goal": goal }))["seq"].as_i64().unwrap();
+        let begun = ["one", "two", "three", "four"].map(made);
+        kit.expect_damage();
+        kit.fill("update event set payload = '{}' where kind = 'run_created' and run in (1, 3);\n").unwrap();
+        let (directory, answer) = export(&kit, &json!({ "project": "web" }));
+        assert_eq!((&answer["runs"], &answer["unreadable_runs"], &answer["pages"]), (&json!(4), &json!([1, 3]), &json!(4)));
+        let list = read(&directory, "runs.html");
+        let places = ["Run 4: four", "<bdi>Run 3</bdi>", "Run 2: two", "<bdi>Run 1</bdi>"].map(|told| list.find(told).unwrap());
+        assert!(places.is_sorted(), "{list}");
+        assert_eq!(list.matches("its events cannot be read").count(), 2);
+        let pages = names(&directory).into_iter().filter(|name| name.starts_with("run-"));
+        assert_eq!(pages.collect::<Vec<_>>(), ["run-2.html", "run-4.html"]);
+        // Those that began later are not taken for damaged.
+        let then = ExportRuns { project: ProjectId::new(1), after: RunId::new(0), until: Seq::new(begun[1]), limit: 100 };
+        let found = kit.ask_as(Actor::System, then).unwrap().answer;
+        let found: Vec<_> = found.iter().map(|one| (one.id().get(), matches!(one, FoundRun::Read(_)))).collect();
+        assert_eq!(found, [(1, false), (2, true)]);
+    }
+
+    // I1: what was pruned is not left out in silence
+    fn the_page_of_a_pruned_run_says_what_is_missing(engine) {
+        let mut kit = attached(engine);
+        kit.expect_damage();
+        call(&kit, "create_run", &json!({ "project": "web", "goal": "long" }));
+        for _ in 0..260 {
+            call(&kit, "pause_run", &json!({ "run": 1 }));
+            call(&kit, "resume_run", &json!({ "run": 1 }));
+        }
+        let end = call(&kit, "pause_run", &json!({ "run": 1 }))["seq"].as_i64().unwrap();
+        prune(&kit, end - 1);
+        let (directory, answer) = export(&kit, &json!({ "project": "web" }));
+        assert_eq!((&answer["runs"], &answer["pages"]), (&json!(1), &json!(3)));
+        let page = read(&directory, "run-1.html");
+        assert!(page.contains("its first 521 events: in the archive alone") && page.contains(">\npaused</pre>"), "{page}");
+        assert!(read(&directory, "runs.html").contains("522 events"));
     }
 
     fn a_long_thread_has_several_pages(engine) {

@@ -185,7 +185,7 @@ both_engines! {
         kept.kit.call(Actor::OPERATOR, "ensure_project", &json!({ "key": "/srv/late" })).unwrap();
         let moved = |archive: &str, to: i64, unwritten: Vec<NotWritten>| {
             let archive = ArchiveId::parse(archive).unwrap();
-            kept.kit.kernel().archive_moved(archive, Seq::new(1), Seq::new(to), unwritten).wait().unwrap();
+            kept.kit.kernel().archive_moved(archive, (Seq::new(1), Seq::new(to)), Seq::ZERO, unwritten).wait().unwrap();
         };
         let unwritten = NotWritten { seq: Seq::new(8), path: "a".to_owned(), reason: "no".to_owned() };
         moved("another", 7, Vec::new());
