@@ -243,16 +243,35 @@ impl<'a, 'b> WriteTx<'a, 'b> {
         Ok(())
     }
 
-    /// Takes what was redacted out of first answers, so many at a time.
+    /// Takes what was redacted out of first answers. The database looks for its texts, so that others
+    /// need not be read.
     fn forget_answers(&mut self, seq: Seq, taken: &Taken) -> Result<(), StoreError> {
+        let Some(signs) = taken.signs() else {
+            return self.forget_answers_with(None, seq, taken);
+        };
+        for sign in &signs {
+            self.forget_answers_with(Some(sign), seq, taken)?;
+        }
+        Ok(())
+    }
+
+    /// Takes it out of those that hold a text, or out of all, so many at a time.
+    fn forget_answers_with(
+        &mut self,
+        sign: Option<&str>,
+        seq: Seq,
+        taken: &Taken,
+    ) -> Result<(), StoreError> {
         let mut last = [String::new(), String::new(), String::new()];
         loop {
             let [credential, operation, key] = &last;
             let page = self.rows(
                 "select credential, operation, key, answer from idempotency
                  where seq >= ?1 and (credential, operation, key) > (?2, ?3, ?4)
+                     and (cast(?6 as text) is null
+                         or replace(answer, cast(?6 as text), '') <> answer)
                  order by credential, operation, key limit ?5",
-                params![seq, credential, operation, key, ANSWERS_PAGE],
+                params![seq, credential, operation, key, ANSWERS_PAGE, sign],
                 |row| {
                     let key: [String; 3] = [row.take()?, row.take()?, row.take()?];
                     Ok((key, taken.out_of(&row.take::<String>()?)?))

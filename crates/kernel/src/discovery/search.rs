@@ -73,7 +73,8 @@ pub struct FoundDiscoveries {
     pub hits: Vec<DiscoveryHit>,
     /// The model whose vectors were compared; null if none were.
     pub model: Option<ModelId>,
-    /// How many of those that were asked for have no vector of it: only words find them.
+    /// How many of those that were asked for have no vector of it and could have one: only words
+    /// find them.
     pub not_embedded: i64,
     /// Why a text was looked for by its words alone.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -272,24 +273,33 @@ impl Wanted {
             only,
         };
         let near = index::top(snapshot, &among, vector, most)?;
-        let all = match only {
-            Some(only) => i64::try_from(only.len()).unwrap_or(i64::MAX),
-            None => table::count(snapshot, self.project, self.filter.source.as_deref())?,
-        };
+        let all = self.embeddable(snapshot, only)?;
         let looked_at = i64::try_from(near.looked_at).unwrap_or(i64::MAX);
         Ok((near, all - looked_at))
     }
 
     /// Counts those that may be found.
     fn count(&self, snapshot: &mut Snapshot<'_>) -> Result<i64, Error> {
-        match self.only(snapshot, None)? {
-            Some(only) => Ok(i64::try_from(only.len()).unwrap_or(i64::MAX)),
-            None => Ok(table::count(
-                snapshot,
-                self.project,
-                self.filter.source.as_deref(),
-            )?),
-        }
+        let only = self.only(snapshot, None)?;
+        self.embeddable(snapshot, only.as_ref())
+    }
+
+    /// Counts those that have a vector or may get one: what is redacted never does.
+    fn embeddable(
+        &self,
+        snapshot: &mut Snapshot<'_>,
+        only: Option<&HashSet<DiscoveryId>>,
+    ) -> Result<i64, Error> {
+        let source = self.filter.source.as_deref();
+        let all = match only {
+            Some(only) => i64::try_from(only.len()).unwrap_or(i64::MAX),
+            None => table::count(snapshot, self.project, source)?,
+        };
+        let redacted = table::redacted(snapshot, self.project, source)?;
+        let redacted = redacted
+            .iter()
+            .filter(|id| only.is_none_or(|only| only.contains(id)));
+        Ok(all - i64::try_from(redacted.count()).unwrap_or(0))
     }
 }
 

@@ -253,21 +253,29 @@ pub(super) fn must_fit(
     project: ProjectId,
     embedded: &Embedded,
 ) -> Result<(), Error> {
+    must_be_of_size(read, field, project, &embedded.model, embedded.dimension)
+}
+
+/// Refuses a vector of so many numbers, if those of its model have another size.
+pub(super) fn must_be_of_size(
+    read: &mut impl Read,
+    field: &'static str,
+    project: ProjectId,
+    model: &ModelId,
+    dimension: i64,
+) -> Result<(), Error> {
     let present = read.memory().embedder.as_deref();
-    let promised = present.filter(|present| *present.model() == embedded.model);
+    let promised = present.filter(|present| present.model() == model);
     let promised = promised.and_then(|present| i64::try_from(present.dimension()).ok());
-    let stored = table::dimension(read, project, &embedded.model)?;
+    let stored = table::dimension(read, project, model)?;
     match [promised, stored]
         .into_iter()
         .flatten()
-        .find(|wanted| *wanted != embedded.dimension)
+        .find(|wanted| *wanted != dimension)
     {
         Some(wanted) => Err(Error::invalid(
             field,
-            format!(
-                "must hold {wanted} numbers as all vectors of `{}` do, not {}",
-                embedded.model, embedded.dimension
-            ),
+            format!("must hold {wanted} numbers as all vectors of `{model}` do, not {dimension}"),
         )),
         None => Ok(()),
     }

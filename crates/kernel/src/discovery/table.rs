@@ -246,7 +246,8 @@ pub(super) struct Aged {
     pub(super) score: Score,
 }
 
-/// Returns scored discoveries that are old enough and have not decayed since a moment (J6).
+/// Returns scored discoveries that are old enough and have not decayed since a moment (J6), by
+/// number; of very many those that waited longest. What has nothing to lose is not read.
 pub(super) fn aged(
     read: &mut impl Read,
     project: ProjectId,
@@ -254,20 +255,32 @@ pub(super) fn aged(
     decayed_before: LeaseTime,
     limit: i64,
 ) -> Result<Vec<Aged>, StoreError> {
-    read.rows(
+    let mut aged = read.rows(
         "select id, project_id, score from discovery
          where project_id = ?1 and state in ('new', 'scored') and score > 0
-             and discovered_lease_us <= ?2
-             and (decayed_lease_us is null or decayed_lease_us < ?3)
-         order by id limit ?4",
-        params![project, discovered_until, decayed_before, limit],
-        |row| {
-            Ok(Aged {
-                which: which(row)?,
-                score: score(row.take()?)?,
-            })
-        },
-    )
+             and decayed_lease_us is null and discovered_lease_us <= ?2
+         order by discovered_lease_us, id limit ?3",
+        params![project, discovered_until, limit],
+        one_aged,
+    )?;
+    let found = i64::try_from(aged.len()).unwrap_or(limit);
+    aged.extend(read.rows(
+        "select id, project_id, score from discovery
+         where project_id = ?1 and state in ('new', 'scored') and score > 0
+             and decayed_lease_us < ?2 and discovered_lease_us <= ?3
+         order by decayed_lease_us, discovered_lease_us, id limit ?4",
+        params![project, decayed_before, discovered_until, limit - found],
+        one_aged,
+    )?);
+    aged.sort_by_key(|one| one.which.id);
+    Ok(aged)
+}
+
+fn one_aged(row: &mut Row) -> Result<Aged, StoreError> {
+    Ok(Aged {
+        which: which(row)?,
+        score: score(row.take()?)?,
+    })
 }
 
 /// Returns the discoveries of a source that are not settled and were submitted since a time.
@@ -368,6 +381,22 @@ pub(super) fn count(
             Row::take,
         ),
     }
+}
+
+/// Returns the discoveries whose words were redacted: they never have a vector again.
+pub(super) fn redacted(
+    read: &mut impl Read,
+    project: Option<ProjectId>,
+    source: Option<&str>,
+) -> Result<Vec<DiscoveryId>, StoreError> {
+    read.rows(
+        "select d.id from redaction r join discovery d on d.id = r.subject_id
+         where r.subject_type = 'discovery' and r.kind = 'discovery_submitted'
+             and (cast(?1 as bigint) is null or d.project_id = cast(?1 as bigint))
+             and (cast(?2 as text) is null or d.source = cast(?2 as text))",
+        params![project.map(ProjectId::get), source],
+        Row::take,
+    )
 }
 
 /// Returns the number for the next discovery.

@@ -1,10 +1,12 @@
 //! Which discoveries have no vector of a model yet.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use comity_domain::limits::EMBED_PAGE_BYTES_MAX;
-use comity_domain::{DiscoveryId, ModelId};
+use comity_domain::{DiscoveryId, ModelId, ProjectId};
 
 use super::index;
-use super::submit::text_of;
+use super::submit::{must_be_of_size, text_of};
 use crate::actor::{Actor, Party};
 use crate::error::Error;
 use crate::params;
@@ -17,19 +19,31 @@ use crate::tx::{Read, Snapshot};
 #[derive(Clone, Debug)]
 pub(crate) struct Unembedded {
     pub(crate) model: ModelId,
+    /// How many numbers a vector would have.
+    pub(crate) dimension: i64,
     pub(crate) after: DiscoveryId,
     /// How many at most.
     pub(crate) most: i64,
 }
 
+/// A discovery without a vector.
+#[derive(Clone, Debug)]
+pub(crate) struct Missing {
+    pub(crate) id: DiscoveryId,
+    /// What it would be made of.
+    pub(crate) text: String,
+    /// Why none would be kept, if that is so: those of its project have another size.
+    pub(crate) refusal: Option<String>,
+}
+
 impl Query for Unembedded {
     const NAME: &'static str = "unembedded_discoveries";
     const WHO: &'static [Party] = &[];
-    type Answer = Vec<(DiscoveryId, String)>;
+    type Answer = Vec<Missing>;
 
     fn run(&self, _actor: &Actor, snapshot: &mut Snapshot<'_>) -> Result<Self::Answer, Error> {
-        let mut texts = snapshot.rows(
-            "select d.id, d.title, d.summary from discovery d
+        let mut found = snapshot.rows(
+            "select d.project_id, d.id, d.title, d.summary from discovery d
              where d.id > ?2 and not exists (select 1 from discovery_vector v
                 where v.discovery_id = d.id and v.model = ?1)
              and not exists (select 1 from redaction r
@@ -38,20 +52,47 @@ impl Query for Unembedded {
              order by d.id limit ?3",
             params![self.model.as_str(), self.after, self.most],
             |row| {
-                let id: DiscoveryId = row.take()?;
+                let (project, id): (ProjectId, DiscoveryId) = (row.take()?, row.take()?);
                 let (title, summary): (String, String) = (row.take()?, row.take()?);
-                Ok((id, text_of(&title, &summary)))
+                Ok((project, id, text_of(&title, &summary)))
             },
         )?;
         let mut bytes = 0;
-        let fit = texts.iter().take_while(|(_, text)| {
+        let fit = found.iter().take_while(|(_, _, text)| {
             bytes += text.len();
             bytes <= EMBED_PAGE_BYTES_MAX
         });
         // One alone always goes, however long it is.
         let fit = fit.count().max(1);
-        texts.truncate(fit);
-        Ok(texts)
+        found.truncate(fit);
+        let refusals = self.refusals(snapshot, found.iter().map(|(project, ..)| *project))?;
+        let missing = found.into_iter().map(|(project, id, text)| Missing {
+            id,
+            text,
+            refusal: refusals.get(&project).cloned(),
+        });
+        Ok(missing.collect())
+    }
+}
+
+impl Unembedded {
+    /// Returns the projects that take no vector of this size, and why.
+    fn refusals(
+        &self,
+        snapshot: &mut Snapshot<'_>,
+        projects: impl Iterator<Item = ProjectId>,
+    ) -> Result<BTreeMap<ProjectId, String>, Error> {
+        let mut refusals = BTreeMap::new();
+        for project in projects.collect::<BTreeSet<_>>() {
+            match must_be_of_size(snapshot, "vector", project, &self.model, self.dimension) {
+                Ok(()) => {}
+                Err(refusal @ Error::Invalid { .. }) => {
+                    refusals.insert(project, refusal.to_string());
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(refusals)
     }
 }
 

@@ -1,5 +1,7 @@
 //! What a redaction took out, as it may stand in answers that are kept off the log.
 
+use std::collections::BTreeSet;
+
 use serde_json::{Map, Value};
 
 use crate::store::StoreError;
@@ -10,6 +12,14 @@ use crate::store::StoreError;
 /// there: `1` and `new` are words that somebody wrote in one place, and a version or a state in others.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Taken(Vec<Member>);
+
+/// Members whose value is whatever somebody wrote, names and all: it goes as a whole or not at all.
+const FREE: [&str; 4] = ["data", "metadata", "result", "value"];
+
+/// Tells whether the names inside a member are somebody's own.
+fn is_free(name: &str) -> bool {
+    FREE.contains(&name)
+}
 
 /// A member that was taken out, and what stands there instead.
 #[derive(Clone, Debug, PartialEq)]
@@ -33,13 +43,15 @@ impl Taken {
         match (payload, remnant) {
             (same, left) if same == left => {}
             (Value::Object(fields), Value::Object(left))
-                if fields.keys().all(|name| left.contains_key(name)) =>
+                if !is_free(name) && fields.keys().all(|name| left.contains_key(name)) =>
             {
                 for (name, one) in fields {
                     self.compare(name, one, left.get(name).unwrap_or(&Value::Null));
                 }
             }
-            (Value::Array(items), Value::Array(left)) if items.len() == left.len() => {
+            (Value::Array(items), Value::Array(left))
+                if !is_free(name) && items.len() == left.len() =>
+            {
                 for (one, left) in items.iter().zip(left) {
                     self.compare(name, one, left);
                 }
@@ -50,6 +62,16 @@ impl Taken {
                 left: left.clone(),
             }),
         }
+    }
+
+    /// Returns texts of which every answer that holds some of it has one; nothing if such texts are not
+    /// known, because not all of it is text.
+    pub(crate) fn signs(&self) -> Option<BTreeSet<String>> {
+        let written = |member: &Member| match &member.was {
+            text @ Value::String(_) => serde_json::to_string(text).ok(),
+            _ => None,
+        };
+        self.0.iter().map(written).collect()
     }
 
     /// Takes the same out of an answer; nothing if it is not in it. What comes out is an answer still.
@@ -76,6 +98,7 @@ impl Taken {
         }
         let mut any = false;
         match value {
+            _ if is_free(name) => {}
             Value::Object(fields) => {
                 for (name, value) in fields {
                     any |= self.replace(name, value);

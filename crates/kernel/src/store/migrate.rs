@@ -77,6 +77,11 @@ pub const MIGRATIONS: &[Migration] = &[
         sqlite: include_str!("../../migrations/sqlite/0011_retention.sql"),
         postgres: include_str!("../../migrations/postgres/0011_retention.sql"),
     },
+    Migration {
+        number: 12,
+        sqlite: include_str!("../../migrations/sqlite/0012_found.sql"),
+        postgres: include_str!("../../migrations/postgres/0012_found.sql"),
+    },
 ];
 
 /// Returns the schema that a list of steps leads to.

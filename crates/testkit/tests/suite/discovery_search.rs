@@ -1,5 +1,7 @@
 //! Finding discoveries, and who makes their vectors.
 
+mod missing;
+
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Barrier, Mutex};
 

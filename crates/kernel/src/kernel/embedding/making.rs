@@ -3,6 +3,8 @@
 //! What fails together is tried with fewer texts, down to one. One that fails alone is passed over, so
 //! that no text keeps the others from their vectors.
 
+use std::sync::Arc;
+
 use comity_domain::DiscoveryId;
 use comity_domain::limits::EMBED_PAGE;
 
@@ -10,8 +12,8 @@ use super::super::{Kernel, on_thread};
 use crate::actor::Actor;
 use crate::discovery::KeepVector;
 use crate::discovery::event::Embedded;
-use crate::discovery::unembedded::Unembedded;
-use crate::embedder::{EmbedError, make_all};
+use crate::discovery::unembedded::{Missing, Unembedded};
+use crate::embedder::{EmbedError, Embedder, make_all};
 use crate::error::Error;
 
 /// How far the making of vectors has come. A new one looks at everything again.
@@ -96,18 +98,46 @@ impl Kernel {
         };
         let page = Unembedded {
             model: embedder.model().clone(),
+            dimension: i64::try_from(embedder.dimension()).unwrap_or(i64::MAX),
             after: making.through,
             most: making.at_once,
         };
         let page = self.query(Actor::System, page).await?.answer;
-        let ids: Vec<_> = page.iter().map(|(id, _)| *id).collect();
-        let Some(last) = ids.last() else {
+        let Some(last) = page.last().map(|missing| missing.id) else {
             return Ok(Step::Nothing);
         };
+        let (refused, page): (Vec<_>, Vec<_>) = page
+            .into_iter()
+            .partition(|missing| missing.refusal.is_some());
+        let step = if page.is_empty() {
+            making.made(last)
+        } else {
+            self.embed_page(making, embedder, page, last).await?
+        };
+        // Its project has vectors of another size, of before the embedder was this one: what would
+        // not be kept is not made. Those that come again are counted then.
+        for missing in refused {
+            if let (true, Some(reason)) = (missing.id <= making.through, missing.refusal) {
+                making.pass(missing.id, reason);
+            }
+        }
+        Ok(step)
+    }
+
+    /// Has vectors made of texts and keeps them.
+    async fn embed_page(
+        &self,
+        making: &mut Making,
+        embedder: Arc<dyn Embedder>,
+        page: Vec<Missing>,
+        last: DiscoveryId,
+    ) -> Result<Step, Error> {
+        let ids: Vec<_> = page.iter().map(|missing| missing.id).collect();
         let made = on_thread(move || {
-            let texts: Vec<&str> = page.iter().map(|(_, text)| text.as_str()).collect();
+            let texts: Vec<&str> = page.iter().map(|one| one.text.as_str()).collect();
             let made = make_all(&*embedder, &texts);
-            Ok(made.map(|made| page.into_iter().zip(made).collect()))
+            let page = page.into_iter().map(|missing| (missing.id, missing.text));
+            Ok(made.map(|made| page.zip(made).collect()))
         });
         let made: Vec<_> = match made.await? {
             Ok(made) => made,
@@ -117,7 +147,7 @@ impl Kernel {
         for (id, reason) in self.keep_vectors(made).await? {
             making.pass(id, reason);
         }
-        Ok(making.made(*last))
+        Ok(making.made(last))
     }
 
     /// Keeps what was made; answers of whom nothing was, and why.
@@ -138,7 +168,7 @@ impl Kernel {
         for (id, ticket) in tickets {
             match ticket.await {
                 Ok(_) => {}
-                // Its project has vectors of another size, of before the embedder was this one.
+                // Its project got a vector of another size meanwhile.
                 Err(error @ Error::Invalid { .. }) => passed.push((id, error.to_string())),
                 Err(error) => return Err(error),
             }

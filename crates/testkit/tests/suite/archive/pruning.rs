@@ -371,6 +371,23 @@ both_engines! {
         refused("delete from checkpoint", "checkpoint_delete");
     }
 
+    // I1: what was pruned goes in order, the oldest first, whoever takes it
+    fn only_the_oldest_goes(engine) {
+        let mut kept = lived(engine);
+        let end = end(&kept);
+        kept.kit.failpoints.set_at("prune.piece", Action::Fail(StoreError::Shape("a crash")), 1);
+        prune(&kept.kit, &json!({ "before": end })).unwrap_err();
+        kept.kit.failpoints.clear("prune.piece");
+        // Where an epoch began there is none right before it.
+        kept.kit.fill("delete from event where seq = 6;\nupdate event set kind = 'epoch_begun' where seq = 7;\n").unwrap();
+        kept.kit.expect_damage();
+        for late in ["seq = 2", "seq = 3", &format!("seq = {}", end - 1), "seq > 1 and seq < 5", "seq = 7"] {
+            let error = kept.kit.shell(&format!("delete from event where {late}")).unwrap_err();
+            assert!(error.contains("event_delete"), "{late}: {error}");
+        }
+        assert_eq!(count(&kept.kit, "select min(seq) from event"), 1);
+    }
+
     // I1 D3: without the archive the doctor says so, and nothing begins another one
     fn an_archive_that_is_needed_is_not_begun_anew(engine) {
         let mut kept = lived(engine);
@@ -468,4 +485,32 @@ fn forge(kept: &Kept, from: &str, to: &str) {
         .output()
         .unwrap();
     assert!(done.status.success(), "{done:?}");
+}
+
+/// How many entries of its index PostgreSQL reads to remove the oldest events, all in one transaction.
+fn entries_read(kept: &Kept, events: i64) -> i64 {
+    let printed = kept.kit.shell(&format!(
+        "begin; set local enable_seqscan = off; set local enable_bitmapscan = off;
+         delete from event where seq <= {events};
+         select 'read', pg_stat_get_xact_tuples_returned('event_pkey'::regclass); rollback"
+    ));
+    let printed = printed.unwrap();
+    let read = printed.lines().find_map(|line| line.strip_prefix("read|"));
+    read.unwrap().parse().unwrap()
+}
+
+// Events that went and are still seen by somebody are not read again for each that goes
+#[test]
+fn removing_an_event_costs_the_same_however_many_went_before() {
+    let kept = lived(Engine::Postgres);
+    let end = end(&kept);
+    let crash = Action::Fail(StoreError::Shape("a crash"));
+    kept.kit.failpoints.set_at("prune.piece", crash, 1);
+    prune(&kept.kit, &json!({ "before": end })).unwrap_err();
+    kept.kit.failpoints.clear("prune.piece");
+    let (few, many) = (entries_read(&kept, 20), entries_read(&kept, 100));
+    assert!(
+        few > 0 && many <= 5 * few + 100,
+        "{few} for 20, {many} for 100"
+    );
 }

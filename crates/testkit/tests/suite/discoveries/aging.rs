@@ -143,6 +143,20 @@ both_engines! {
         assert_eq!(lab.refused("roll_back_source", &agent), "forbidden");
     }
 
+    // J6: what never decayed and what decayed before come together, by number
+    fn those_that_decay_are_named_in_order(engine) {
+        let lab = Lab::new(engine);
+        let old = lab.submit("old", &json!({ "score": 0.8 }));
+        let older = lab.submit("older", &json!({ "score": 0.8 }));
+        lab.pass(2 * HOUR);
+        assert_eq!(decay(&lab, 0.5, "1h", "1h"), [(old, 0.4), (older, 0.4)]);
+        let young = lab.submit("young", &json!({ "score": 0.6 }));
+        lab.pass(2 * HOUR);
+        let late = lab.submit("late", &json!({ "score": 0.6 }));
+        assert_eq!(decay(&lab, 0.5, "1h", "1h"), [(old, 0.2), (older, 0.2), (young, 0.3)]);
+        assert_eq!(decay(&lab, 0.5, "0s", "1h"), [(late, 0.3)]);
+    }
+
     // Very many are taken a piece at a time
     fn more_than_a_call_takes_is_said(engine) {
         let lab = Lab::new(engine);

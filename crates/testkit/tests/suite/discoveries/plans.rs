@@ -3,7 +3,7 @@
 use comity_testkit::{Engine, Kit};
 
 /// A question, and the index that must answer it.
-const QUESTIONS: [(&str, &str); 3] = [
+const QUESTIONS: [(&str, &str); 5] = [
     (
         "select d.id from discovery d where d.project_id = cast(?9 as bigint)
             and (cast(?1 as text) is null or d.state = cast(?1 as text))
@@ -23,6 +23,21 @@ const QUESTIONS: [(&str, &str); 3] = [
         "select d.id from discovery d where (cast(?1 as text) is null or d.state = cast(?1 as text))
             and d.id < cast(?6 as bigint) order by d.id desc limit cast(?7 as bigint)",
         "PRIMARY KEY (rowid<?)",
+    ),
+    // J6: a call that finds nothing to decay has read nothing
+    (
+        "select id, project_id, score from discovery
+            where project_id = ?1 and state in ('new', 'scored') and score > 0
+                and decayed_lease_us is null and discovered_lease_us <= ?2
+            order by discovered_lease_us, id limit ?3",
+        "discovery_by_decay (project_id=? AND decayed_lease_us=? AND discovered_lease_us<?)",
+    ),
+    (
+        "select id, project_id, score from discovery
+            where project_id = ?1 and state in ('new', 'scored') and score > 0
+                and decayed_lease_us < ?2 and discovered_lease_us <= ?3
+            order by decayed_lease_us, discovered_lease_us, id limit ?4",
+        "discovery_by_decay (project_id=? AND decayed_lease_us<?)",
     ),
 ];
 

@@ -75,4 +75,36 @@ both_engines! {
         assert!(kit.ask(AllText).unwrap().answer.contains(SECRET), "in events of their own");
         assert_eq!(save(3, "plain")["dispatch"]["prompt"], "plain");
     }
+    // C2: what somebody wrote under a name of theirs is not ours to compare; and it goes as a whole,
+    // whatever was redacted before
+    fn what_is_inside_of_free_words_goes_with_all_of_them(engine) {
+        let kit = Kit::new(engine);
+        kit.project("/srv/web");
+        let found = kit.call(Actor::OPERATOR, "submit_discovery", &json!({ "project": "web", "source": "papers", "source_id": "a", "title": "new" })).unwrap();
+        let metadata = json!({ "title": "new", "key": SECRET });
+        let make = || kit.call(operator_with_key("k"), "create_run", &json!({ "project": "web", "goal": "all", "metadata": metadata })).unwrap();
+        let first = make();
+        assert_eq!(first["run"]["metadata"], metadata);
+        kit.run(redact(found["seq"].as_i64().unwrap())).unwrap();
+        assert_eq!(make(), first);
+        kit.run(redact(first["seq"].as_i64().unwrap())).unwrap();
+        assert_eq!(make()["run"]["metadata"], json!({ "[redacted]": true }));
+        assert!(!kit.ask(AllText).unwrap().answer.contains(SECRET));
+    }
+
+    // C2: words are found however they are written down
+    fn an_answer_loses_words_of_any_kind(engine) {
+        let kit = Kit::new(engine);
+        kit.project("/srv/web");
+        for (nth, prompt) in ["plain", "a \"b\" \\ 100% _", "two\nlines\t\u{e9}\u{1f600}", "it's"].into_iter().enumerate() {
+            let prompt = format!("{SECRET} {prompt}");
+            let key = format!("k{nth}");
+            let made = || kit.call(operator_with_key(&key), "create_dispatch", &json!({ "project": "web", "agent_kind": "builder", "prompt": prompt })).unwrap();
+            let first = made();
+            assert_eq!(first["dispatch"]["prompt"], prompt);
+            kit.run(redact(first["seq"].as_i64().unwrap())).unwrap();
+            assert_eq!(made()["dispatch"]["prompt"], "[redacted]");
+        }
+        assert!(!kit.ask(AllText).unwrap().answer.contains(SECRET));
+    }
 }
