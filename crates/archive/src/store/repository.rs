@@ -101,7 +101,6 @@ impl Archive {
             head: None,
         };
         archive.head = head_of(&archive.git, path)?;
-        archive.remember();
         if archive
             .head
             .as_ref()
@@ -191,22 +190,7 @@ impl Archive {
             epoch: trailers.epoch,
             hash: trailers.hash,
         });
-        self.remember();
         Ok(())
-    }
-
-    /// Writes down where it ends. It names its commit, so an old or a broken note does no harm.
-    fn remember(&self) {
-        if let Some(Head {
-            commit,
-            through,
-            epoch,
-            hash,
-        }) = &self.head
-        {
-            let note = format!("{commit} {through} {epoch} {hash}\n");
-            let _ = std::fs::write(self.path.join(END), note);
-        }
     }
 
     /// Waits until everything is on the disk: only then may anybody rely on it (D2).
@@ -279,6 +263,23 @@ impl Archive {
             );
         }
         Ok(())
+    }
+}
+
+/// Whoever leaves it writes down where it ends. The note names its commit, so that an old or a broken one
+/// does no harm.
+impl Drop for Archive {
+    fn drop(&mut self) {
+        if let Some(Head {
+            commit,
+            through,
+            epoch,
+            hash,
+        }) = &self.head
+        {
+            let note = format!("{commit} {through} {epoch} {hash}\n");
+            let _ = std::fs::write(self.path.join(END), note);
+        }
     }
 }
 
