@@ -24,6 +24,8 @@ pub struct Seen {
     pub focus: Option<String>,
     tick_us: i64,
     flushed_tick_us: Option<i64>,
+    /// Whether it said what it is at since the last flush.
+    told: bool,
 }
 
 /// The presence of all agents this process has heard of.
@@ -91,12 +93,11 @@ impl Presence {
             focus: None,
             tick_us: reading.tick_us,
             flushed_tick_us: None,
+            told: false,
         });
         seen.at = reading.wall;
         seen.tick_us = reading.tick_us;
-        if status.is_some() || focus.is_some() {
-            seen.flushed_tick_us = None;
-        }
+        seen.told |= status.is_some() || focus.is_some();
         seen.status = status.or(seen.status.take());
         seen.focus = focus.or(seen.focus.take());
     }
@@ -115,12 +116,17 @@ impl Presence {
 
     /// Takes what must be written: signs of life since the last flush, at most one per 10 s each.
     pub(crate) fn due(&self, reading: &Reading, all: Urgency) -> FlushPresence {
-        let due = |seen: &Seen| match (seen.flushed_tick_us, all) {
-            (None, _) => true,
-            (Some(flushed), Urgency::Now) => flushed < seen.tick_us,
-            (Some(flushed), Urgency::WhenDue) => {
-                flushed < seen.tick_us && reading.tick_us - flushed >= PRESENCE_FLUSH_US
-            }
+        let due = |seen: &Seen| {
+            let Some(flushed) = seen.flushed_tick_us else {
+                return true;
+            };
+            let is_old = reading.tick_us - flushed >= PRESENCE_FLUSH_US;
+            flushed < seen.tick_us
+                && match all {
+                    Urgency::WhenDue => is_old,
+                    Urgency::WhenDueOrTold => is_old || seen.told,
+                    Urgency::Now => true,
+                }
         };
         let mut agents = self.lock();
         let mut rows: Vec<_> = agents
@@ -129,6 +135,7 @@ impl Presence {
             .take(PRESENCE_FLUSH_MAX)
             .map(|(agent, seen)| {
                 seen.flushed_tick_us = Some(reading.tick_us);
+                seen.told = false;
                 (*agent, seen.clone())
             })
             .collect();
@@ -149,6 +156,8 @@ impl Presence {
 pub(crate) enum Urgency {
     /// Only what was not flushed for a while.
     WhenDue,
+    /// That, and what an agent says it is at: nobody remembers it afterwards.
+    WhenDueOrTold,
     /// Everything: the kernel stops.
     Now,
 }
@@ -159,7 +168,7 @@ impl Urgency {
     pub(crate) const fn at_the_end(sharing: Sharing) -> Self {
         match sharing {
             Sharing::Alone => Self::Now,
-            Sharing::Shared => Self::WhenDue,
+            Sharing::Shared => Self::WhenDueOrTold,
         }
     }
 }

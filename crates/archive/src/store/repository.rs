@@ -266,16 +266,17 @@ impl Archive {
     }
 }
 
-/// Whoever leaves it writes down where it ends. The note names its commit, so that an old or a broken one
-/// does no harm.
+/// Whoever leaves it writes down where it ends, unless somebody else's is in its place. The note names its
+/// commit, so that an old or a broken one does no harm.
 impl Drop for Archive {
     fn drop(&mut self) {
-        if let Some(Head {
-            commit,
-            through,
-            epoch,
-            hash,
-        }) = &self.head
+        if self.must_be_as_left().is_ok()
+            && let Some(Head {
+                commit,
+                through,
+                epoch,
+                hash,
+            }) = &self.head
         {
             let note = format!("{commit} {through} {epoch} {hash}\n");
             let _ = std::fs::write(self.path.join(END), note);

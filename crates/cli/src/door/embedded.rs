@@ -128,17 +128,14 @@ impl Embedded {
 
     /// Probes as a server's `/health` does, as far as there is something without a server.
     pub(super) async fn health(&self, end: Result<(), Error>) -> Value {
-        let told = |found: &Result<(), Error>, good: &str| match found {
-            Ok(()) => ("ok", good.to_owned()),
-            Err(error) => ("failing", error.to_string()),
-        };
         // What has lost its end is not written, not even to see whether it can be.
-        let (name, (status, detail)) = match end {
-            Ok(()) => {
-                let probed = self.kernel.probe().await;
-                ("write", told(&probed, "committed; no server runs"))
-            }
-            lost => ("archive", told(&lost, "")),
+        let (name, found) = match end {
+            Ok(()) => ("write", self.kernel.probe().await),
+            lost => ("archive", lost),
+        };
+        let (status, detail) = match found {
+            Ok(()) => ("ok", "committed; no server runs".to_owned()),
+            Err(error) => ("failing", error.to_string()),
         };
         let check = json!({ "name": name, "status": status, "detail": detail });
         json!({ "status": status, "checks": [check] })

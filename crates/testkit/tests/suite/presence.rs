@@ -71,6 +71,8 @@ both_engines! {
         let first = stored();
         kit.clock.advance_us(9 * SECOND);
         kit.ask_as(blue.clone(), Orient {}).unwrap();
+        let beat: Heartbeat = request(&json!({ "status": "working" }));
+        kit.ask_as(blue.clone(), beat).unwrap();
         kit.kernel().tidy().wait().unwrap();
         assert_eq!(stored(), first);
         kit.clock.advance_us(SECOND);
@@ -97,11 +99,17 @@ both_engines! {
         assert_eq!(stored(&kit), first);
         kit.clock.advance_us(SECOND);
         kit.restart();
-        kit.ask_as(blue, Orient {}).unwrap();
+        kit.ask_as(blue.clone(), Orient {}).unwrap();
         kit.stop();
         let second = stored(&kit);
         assert_ne!(second, first);
         assert!(second.trim().ends_with("|working"), "what it was at stays known: {second}");
+        kit.clock.advance_us(SECOND);
+        kit.restart();
+        let beat: Heartbeat = request(&json!({ "status": "resting" }));
+        kit.ask_as(blue, beat).unwrap();
+        kit.stop();
+        assert!(stored(&kit).trim().ends_with("|resting"), "what is said is not lost");
     }
 
     fn lists_filter_by_activity(engine) {
