@@ -157,6 +157,20 @@ fn a_foreign_repository_or_commit_is_never_overwritten() {
     assert_eq!(std::fs::read_dir(&kept.repository).unwrap().count(), 1);
     std::fs::remove_dir_all(&kept.repository).unwrap();
     kept.drain();
+    // Nor what takes the place of one that is open.
+    let own = kept.repository.with_extension("own");
+    std::fs::rename(&kept.repository, &own).unwrap();
+    std::fs::create_dir(&kept.repository).unwrap();
+    std::fs::write(kept.repository.join("precious"), "x").unwrap();
+    say(&kept, "first");
+    assert!(matches!(
+        kept.archiver.step(),
+        Err(ArchiveError::Foreign { .. })
+    ));
+    assert_eq!(std::fs::read_dir(&kept.repository).unwrap().count(), 1);
+    std::fs::remove_dir_all(&kept.repository).unwrap();
+    std::fs::rename(&own, &kept.repository).unwrap();
+    kept.drain();
     let tree = kept.git(&["rev-parse", "main^{tree}"]);
     let stranger = Command::new("git")
         .args(["-c", "user.name=x", "-c", "user.email=x@x", "--git-dir"])
